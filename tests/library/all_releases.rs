@@ -6,7 +6,7 @@ use managed_by::{
     AdmissionRequest, MergedFinding, Offline, Release, ReleaseSet, Settings, Verdict, evaluate_in,
     review_in, rules,
 };
-use managed_by_offline::{Judge, ObjectReport};
+use managed_by_offline::{Evaluator, ObjectReport};
 use managed_by_parity::trace;
 use managed_by_parity::vector::{self, Vector};
 use managed_by_testing::answers;
@@ -80,7 +80,7 @@ fn typo_has_a_suggestion() {
         expected.sort_unstable();
         assert_eq!(suggested, expected, "{value}");
         let json = serde_json::to_value(&evaluation).unwrap();
-        let offline = ObjectReport::of(&evaluation);
+        let offline = ObjectReport::new(&evaluation);
         for (index, found) in evaluation.findings().iter().enumerate() {
             let suggestion = found.error().suggestion();
             let json_suggestion = json["findings"][index].get("suggestion");
@@ -180,7 +180,7 @@ impl Counts {
         let findings: Vec<_> = findings
             .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
             .collect();
-        let tool = Judge::new(settings.clone(), Some(ReleaseSet::all())).review(&request);
+        let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all())).review(&request);
         let tool_findings = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.texts {
                 [] => vec![(found.releases.unwrap(), found.text.clone())],

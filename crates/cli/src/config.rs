@@ -4,65 +4,61 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use managed_by::nearest;
-use managed_by_offline::{MalformedText, decode};
+use managed_by_offline::Located;
 use serde::Deserialize;
 
 use crate::args::{
-    Args, Command, Conformance, Diff, Judging, Lint, Manifests, Replay, Review, SettingsCommand,
-    Writers,
+    Args, Command, ConformanceArgs, DiffArgs, EvaluationArgs, LintArgs, ManifestArgs, ReplayArgs,
+    ReviewArgs, SettingsCommand, WritersArgs,
 };
-use crate::diagnostic::{Diagnostic, place_of};
-use crate::error::CliError;
+use crate::diagnostic::{Diagnostic, span_and_source};
+use crate::exit::CliError;
 use crate::input::Input;
 use crate::release::Kubernetes;
-
-const NAME: &str = "managed-by.toml";
 
 /// Pattern of releases, for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
 #[cfg(test)]
 const RELEASES: &str = r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+].+)$";
 
-/// What the file may say. The arguments of the command line count more.
+/// Contents of the file. Command-line arguments have precedence.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Config {
-    /// The policy's settings, alone or in a manifest of the policy: a file, as seen from the folder of this one
+    /// File with the policy's settings, standalone or in a policy manifest, relative to the folder of this file
     settings: Option<PathBuf>,
-    /// The release whose rules apply, such as 1.36; or what each of several says: 1.31-1.33, 1.31+ or all
+    /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all
     #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = RELEASES)))]
     kubernetes: Option<Kubernetes>,
-    /// Files and folders to leave out of the folders that lint and diff read, as seen from the folder of this file
+    /// Files and folders that lint and diff exclude, relative to the folder of this file
     exclude: Vec<String>,
-    /// The namespace of objects that name none
+    /// Namespace of objects without one
     namespace: Option<String>,
-    /// Old findings, which lint and diff count and do not deny for: a file that --write-baseline makes
+    /// File with known findings, which lint and diff count without denying them; --write-baseline creates it
     baseline: Option<PathBuf>,
-    /// Path of the file.
-    #[serde(skip)]
-    folder: PathBuf,
 }
 
 /// Applies the file's values where the arguments set none, if the command evaluates anything.
 ///
 /// # Errors
 /// Returns an error if the file exists and is invalid.
-pub(crate) fn fill(args: &mut Args) -> Result<(), CliError> {
+pub(crate) fn apply(args: &mut Args) -> Result<(), CliError> {
     if args.no_config {
         return Ok(());
     }
     match &mut args.command {
-        Command::Lint(Lint { manifests, .. }) | Command::Diff(Diff { manifests, .. }) => {
-            let config = Config::find()?;
-            config.judging(&mut manifests.judging);
-            config.manifests(manifests);
+        Command::Lint(LintArgs { manifests, .. }) | Command::Diff(DiffArgs { manifests, .. }) => {
+            let (config, folder) = Config::find()?;
+            config.apply_to_manifests(folder, manifests);
         }
-        Command::Review(Review { judging, .. }) | Command::Replay(Replay { judging, .. }) => {
-            Config::find()?.judging(judging);
+        Command::Review(ReviewArgs { evaluation, .. })
+        | Command::Replay(ReplayArgs { evaluation, .. }) => {
+            Config::find()?.0.apply_to_evaluation(evaluation);
         }
-        Command::Conformance(Conformance { settings, .. })
-        | Command::Settings(SettingsCommand::Writers(Writers { settings, .. })) => {
-            Config::find()?.settings(settings);
+        Command::Conformance(ConformanceArgs { settings, .. })
+        | Command::Settings(SettingsCommand::Writers(WritersArgs { settings, .. })) => {
+            let (config, _) = Config::find()?;
+            *settings = settings.take().or(config.settings);
         }
         _ => {}
     }
@@ -70,57 +66,63 @@ pub(crate) fn fill(args: &mut Args) -> Result<(), CliError> {
 }
 
 impl Config {
-    /// Reads the nearest file, if there is one.
-    fn find() -> Result<Self, CliError> {
+    /// Reads the nearest file, if there is one, and returns its folder. Paths are relative to the working directory.
+    fn find() -> Result<(Self, PathBuf), CliError> {
         let here = env::current_dir()?;
-        let mut files = here.ancestors().map(|folder| folder.join(NAME));
+        let mut files = here
+            .ancestors()
+            .map(|folder| folder.join("managed-by.toml"));
         let Some(path) = files.find(|path| path.is_file()) else {
-            return Ok(Self::default());
+            return Ok((Self::default(), PathBuf::new()));
         };
         let path = path.strip_prefix(&here).unwrap_or(&path);
         let input = Input::new(path);
-        let stop = |unjudged| CliError::Diagnostics(vec![unjudged]);
-        let bytes = input.bytes().map_err(stop)?;
-        let unreadable = |malformed: MalformedText| stop(Diagnostic::new(&input.name, malformed));
-        let text = &*decode(&bytes).map_err(unreadable)?;
-        let config = toml::from_str(text).map_err(|e: toml::de::Error| {
-            let (place, source) = place_of(text, &e.span().unwrap_or_default());
-            let text = format!("{}{}", e.message(), meant(e.message()));
-            stop(Diagnostic::at(&input.name, &place, source, text))
+        let text = input.text()?;
+        let mut config: Self = toml::from_str(&text).map_err(|e: toml::de::Error| {
+            let located = located(&text, e.span().unwrap_or_default());
+            let message = format!("{}{}", e.message(), suggestion(e.message()));
+            Diagnostic::at(&input.name, span_and_source(&text, &located), message)
         })?;
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { folder, ..config })
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for file in [&mut config.settings, &mut config.baseline] {
+            *file = file.take().map(|file| folder.join(file));
+        }
+        Ok((config, folder.to_owned()))
     }
 
     /// Applies the defaults for evaluation.
-    fn judging(&self, judging: &mut Judging) {
-        self.settings(&mut judging.settings);
-        judging.kubernetes = judging.kubernetes.or(self.kubernetes);
+    fn apply_to_evaluation(self, args: &mut EvaluationArgs) {
+        args.settings = args.settings.take().or(self.settings);
+        args.kubernetes = args.kubernetes.or(self.kubernetes);
     }
 
-    fn settings(&self, settings: &mut Option<PathBuf>) {
-        if let (None, Some(file)) = (&settings, &self.settings) {
-            *settings = Some(self.folder.join(file));
+    /// Applies the defaults for files, the namespace, the baseline and evaluation.
+    fn apply_to_manifests(mut self, folder: PathBuf, args: &mut ManifestArgs) {
+        let baseline = &mut args.baseline.baseline;
+        *baseline = baseline.take().or(self.baseline.take());
+        args.user.namespace = args.user.namespace.take().or(self.namespace.take());
+        if args.folders.exclude.is_empty() {
+            args.folders.exclude = std::mem::take(&mut self.exclude);
+            args.folders.root = Some(folder);
         }
+        self.apply_to_evaluation(&mut args.evaluation);
     }
+}
 
-    /// Applies the defaults for files, the namespace and the baseline.
-    fn manifests(&self, asked: &mut Manifests) {
-        if let (None, Some(file)) = (&asked.known.baseline, &self.baseline) {
-            asked.known.baseline = Some(self.folder.join(file));
-        }
-        if asked.folders.exclude.is_empty() {
-            asked.folders.exclude.clone_from(&self.exclude);
-            asked.folders.root = Some(self.folder.clone());
-        }
-        if asked.who.namespace.is_none() {
-            asked.who.namespace.clone_from(&self.namespace);
-        }
+/// Returns the position of a byte span.
+fn located(text: &str, span: std::ops::Range<usize>) -> Located {
+    let before = text.get(..span.start).unwrap_or_default();
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    Located {
+        line: before.matches('\n').count().saturating_add(1),
+        column: last.chars().count().saturating_add(1),
+        span,
+        is_exact: true,
     }
 }
 
 /// Suggests a key, if the message reports an unknown one and lists the valid ones.
-fn meant(message: &str) -> String {
+fn suggestion(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted
         .next()
@@ -139,7 +141,7 @@ mod tests {
 
     /// Editors use the schema for completion and validation.
     #[test]
-    fn the_schema_is_that_of_the_code() {
+    fn schema_matches_the_code() {
         let mut schema = schemars::schema_for!(Config);
         let id = "https://raw.githubusercontent.com/managed-by-policy/managed-by-policy/main/docs/config.schema.json";
         schema.insert("$id".to_owned(), id.into());

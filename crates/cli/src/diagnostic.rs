@@ -1,9 +1,10 @@
 //! Positions in files, and diagnostics other than findings of rules.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use managed_by_offline::{Document, Located, MalformedText, Path};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A range in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,22 +20,19 @@ pub(crate) struct Span {
     pub(crate) end_column: usize,
 }
 
-/// Lines of a file with a highlighted part.
+/// A line of a file with a highlighted part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) text: String,
-    /// The number of the first line.
-    pub(crate) first_line: usize,
     /// The bytes to highlight.
-    pub(crate) span: std::ops::Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 /// The kind of a diagnostic that does not come from a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An object or a setting that could not be evaluated.
-    NotJudged,
+    NotEvaluated,
     /// A file or a document that is neither YAML nor JSON.
     Unreadable,
     /// An input without a document.
@@ -42,7 +40,7 @@ pub(crate) enum Kind {
     /// An exception or a baseline entry without a matching finding.
     UnusedException,
     /// A YAML key that occurs twice in a mapping.
-    RepeatedKey,
+    DuplicateField,
     /// A field that the API server drops.
     UnknownField,
     /// Skipped input: not a regular file, or a submodule.
@@ -51,7 +49,7 @@ pub(crate) enum Kind {
     OldState,
 }
 
-/// Severity of a diagnostic.
+/// Severity of a diagnostic or a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Error,
@@ -70,75 +68,92 @@ impl Level {
     }
 }
 
+/// The documentation of a diagnostic kind.
+pub(crate) struct KindInfo {
+    /// Id in machine formats.
+    pub(crate) id: &'static str,
+    pub(crate) level: Level,
+    pub(crate) title: &'static str,
+    pub(crate) fix: &'static str,
+}
+
 impl Kind {
     /// All kinds.
     pub(crate) const ALL: [Self; 8] = [
-        Self::NotJudged,
+        Self::NotEvaluated,
         Self::Unreadable,
         Self::Empty,
         Self::UnusedException,
-        Self::RepeatedKey,
+        Self::DuplicateField,
         Self::UnknownField,
         Self::Skipped,
         Self::OldState,
     ];
 
-    /// Returns the id in machine formats.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotJudged => "not-judged",
-            Self::Unreadable => "unreadable",
-            Self::Empty => "empty",
-            Self::UnusedException => "unused-exception",
-            Self::RepeatedKey => "repeated-key",
-            Self::UnknownField => "unknown-field",
-            Self::Skipped => "skipped",
-            Self::OldState => "old-state",
-        }
-    }
-
-    /// Returns the severity.
-    pub(crate) const fn level(self) -> Level {
-        match self {
-            Self::NotJudged | Self::Unreadable | Self::Empty => Level::Error,
-            Self::UnusedException | Self::RepeatedKey | Self::UnknownField => Level::Warning,
-            Self::Skipped | Self::OldState => Level::Note,
-        }
-    }
-
-    /// Returns the title and the remedy.
-    pub(crate) const fn documentation(self) -> [&'static str; 2] {
-        match self {
-            Self::NotJudged => [
-                "An object that could not be judged",
-                "Correct what the message names.",
-            ],
-            Self::Unreadable => [
+    /// Returns the documentation.
+    pub(crate) const fn info(self) -> KindInfo {
+        let (id, level, title, fix) = match self {
+            Self::NotEvaluated => (
+                "not-evaluated",
+                Level::Error,
+                "An object that could not be evaluated",
+                "Fix the error in the message.",
+            ),
+            Self::Unreadable => (
+                "unreadable",
+                Level::Error,
                 "A file that is neither YAML nor JSON",
-                "Correct what the message names, or leave the file out with --exclude.",
-            ],
-            Self::Empty => [
+                "Fix the error in the message, or exclude the file with --exclude.",
+            ),
+            Self::Empty => (
+                "empty",
+                Level::Error,
                 "An input without a document",
-                "Write something into it, or allow it with --allow-empty.",
-            ],
-            Self::UnusedException => [
-                "An exception or an entry of the baseline that no finding matches",
+                "Add a document, or allow empty input with --allow-empty.",
+            ),
+            Self::UnusedException => (
+                "unused-exception",
+                Level::Warning,
+                "An exception or a baseline entry that no finding matches",
                 "Remove it.",
-            ],
-            Self::RepeatedKey => [
+            ),
+            Self::DuplicateField => (
+                "duplicate-field",
+                Level::Warning,
                 "A key that occurs twice in a mapping",
                 "Remove one of them: kubectl sends the last and drops the other.",
-            ],
-            Self::UnknownField => [
+            ),
+            Self::UnknownField => (
+                "unknown-field",
+                Level::Warning,
                 "A field that the API server drops",
-                "Write the field that the message names: without it, the built-in controller runs the workload.",
-            ],
-            Self::Skipped => ["A path that is not read", "Leave it out, or read it alone."],
-            Self::OldState => [
-                "A file or an object of a commit that cannot be judged",
-                "Nothing, if the change repairs or deletes it.",
-            ],
+                "Use the field in the message: without it, the built-in controller runs the workload.",
+            ),
+            Self::Skipped => (
+                "skipped",
+                Level::Note,
+                "A path that is not read",
+                "Remove it from the arguments, or check it separately.",
+            ),
+            Self::OldState => (
+                "old-state",
+                Level::Note,
+                "A file or an object of a commit that cannot be evaluated",
+                "None, if the change repairs or deletes it.",
+            ),
+        };
+        KindInfo {
+            id,
+            level,
+            title,
+            fix,
         }
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        json.serialize_str(self.info().id)
     }
 }
 
@@ -157,7 +172,7 @@ pub(crate) struct Diagnostic {
     /// The suggested word, which the message contains too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
-    /// The surrounding lines of the file.
+    /// The line of the file.
     #[serde(skip)]
     pub(crate) source: Option<Box<Source>>,
 }
@@ -176,57 +191,43 @@ impl Span {
         }
     }
 
-    /// Returns the range of a byte span.
-    fn of(text: &str, span: &std::ops::Range<usize>, line: usize, column: usize) -> Self {
-        let shown = text.get(span.clone()).unwrap_or_default();
-        let shown = shown.trim_end();
-        let breaks = shown.matches('\n').count();
-        let last = shown.rsplit('\n').next().unwrap_or_default();
-        let width = last.chars().count();
+    /// Returns the range of a byte span that starts at a line and column.
+    fn new(text: &str, span: &Range<usize>, line: usize, column: usize) -> Self {
+        let text = text.get(span.clone()).unwrap_or_default().trim_end();
+        let breaks = text.matches('\n').count();
+        let last = text.rsplit('\n').next().unwrap_or_default();
+        let start = if breaks == 0 { column } else { 1 };
         Self {
             line,
             column,
             end_line: line.saturating_add(breaks),
-            end_column: match breaks {
-                0 => column.saturating_add(width),
-                _ => width.saturating_add(1),
-            },
+            end_column: start.saturating_add(last.chars().count()),
         }
     }
 }
 
-/// Returns the range of the value at a path, and the line to show.
-pub(crate) fn place(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
-    of_located(text, &document.locate(path))
+/// Returns the range of the value at a path, and its line in the file.
+pub(crate) fn locate(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
+    span_and_source(text, &document.locate(path))
 }
 
-/// Returns the range of the key at a path, and the line to show.
-pub(crate) fn key_place(
+/// Returns the range of the key at a path, and its line in the file.
+pub(crate) fn locate_key(
     text: &str,
     document: &Document<'_>,
     path: &Path,
 ) -> (Span, Option<Source>) {
-    of_located(text, &document.locate_key(path))
+    span_and_source(text, &document.locate_key(path))
 }
 
-/// Returns the range of a byte span, and the line to show. Scans from the start of the text.
-pub(crate) fn place_of(text: &str, span: &std::ops::Range<usize>) -> (Span, Option<Source>) {
-    let before = text.get(..span.start).unwrap_or_default();
-    let line = before.matches('\n').count().saturating_add(1);
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    let column = last.chars().count().saturating_add(1);
-    let place = Span::of(text, span, line, column);
-    (place, source(text, line, span))
-}
-
-fn of_located(text: &str, located: &Located) -> (Span, Option<Source>) {
-    let place = Span::of(text, &located.span, located.line, located.column);
-    let source = source(text, located.line, &located.span);
-    (place, source)
+/// Returns the range of a located value, and its line in the file.
+pub(crate) fn span_and_source(text: &str, located: &Located) -> (Span, Option<Source>) {
+    let span = Span::new(text, &located.span, located.line, located.column);
+    (span, source(text, &located.span))
 }
 
 /// Returns the line of a position, unless it is too long to read. Scans no more of the file than can be shown.
-fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Source> {
+fn source(text: &str, span: &Range<usize>) -> Option<Source> {
     let before = text.get(..span.start)?;
     let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
     let start = match before.get(earliest..)?.rfind('\n') {
@@ -245,16 +246,15 @@ fn source(text: &str, line: usize, span: &std::ops::Range<usize>) -> Option<Sour
     let to = shown.get(..to).map_or(to, |shown| shown.trim_end().len());
     Some(Source {
         text: shown.to_owned(),
-        first_line: line,
         span: from..to.max(from),
     })
 }
 
 impl Diagnostic {
-    /// Creates a diagnostic for a malformed file.
+    /// Creates an error about a malformed file.
     pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
-            kind: Kind::NotJudged,
+            kind: Kind::NotEvaluated,
             file: Arc::clone(file),
             line: malformed.line,
             column: malformed.column,
@@ -264,23 +264,36 @@ impl Diagnostic {
         }
     }
 
-    /// Creates a diagnostic at a position.
-    pub(crate) fn at(file: &Arc<str>, place: &Span, source: Option<Source>, text: String) -> Self {
-        let malformed = MalformedText::at(place.line, place.column, text);
+    /// Creates an error about a whole file.
+    pub(crate) fn of_file(file: &Arc<str>, text: impl Into<String>) -> Self {
+        Self::new(file, MalformedText::whole(text))
+    }
+
+    /// Creates an error at a position.
+    pub(crate) fn at(
+        file: &Arc<str>,
+        (span, source): (Span, Option<Source>),
+        text: String,
+    ) -> Self {
         Self {
             source: source.map(Box::new),
-            ..Self::new(file, malformed)
+            ..Self::new(file, MalformedText::at(span.line, span.column, text))
         }
     }
 
     /// Replaces the kind.
     #[must_use]
-    pub(crate) fn of(self, kind: Kind) -> Self {
+    pub(crate) fn with_kind(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 
+    /// Returns the severity.
+    pub(crate) fn level(&self) -> Level {
+        self.kind.info().level
+    }
+
     /// Returns the range in the file, unless the diagnostic is about the whole file. It is as wide as the excerpt.
-    pub(crate) fn shown(&self) -> Option<Span> {
+    pub(crate) fn span(&self) -> Option<Span> {
         let source = self.source.as_ref();
         let shown = source.and_then(|source| source.text.get(source.span.clone()));
         let column = self.column.max(1);
@@ -293,7 +306,7 @@ impl Diagnostic {
     }
 
     /// Formats as `jobs.yaml:3:5`.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn position(&self) -> String {
         match (self.line, self.column) {
             (0, _) => self.file.to_string(),
             (line, 0) => format!("{}:{line}", self.file),

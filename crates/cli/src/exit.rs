@@ -1,6 +1,9 @@
-//! The exit status of a run.
+//! The exit status of a run, and errors that stop a command.
 
+use std::io;
 use std::process::ExitCode;
+
+use crate::diagnostic::Diagnostic;
 
 /// The exit status of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +13,7 @@ pub(crate) enum Exit {
     /// A request was denied.
     Denied = 1,
     /// Something could not be evaluated: invalid input, settings or usage.
-    Unjudged = 2,
+    Error = 2,
     /// Nothing was evaluated.
     Nothing = 3,
     /// The output was closed: the status that a shell reports for a program ended by SIGPIPE.
@@ -19,16 +22,40 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// Returns the first status whose condition is true.
-    pub(crate) fn first(happened: impl IntoIterator<Item = (bool, Self)>) -> Self {
-        let mut happened = happened
-            .into_iter()
-            .filter(|(has_happened, _)| *has_happened);
-        happened.next().map_or(Self::Accepted, |(_, exit)| exit)
+    pub(crate) fn first(conditions: impl IntoIterator<Item = (bool, Self)>) -> Self {
+        let mut conditions = conditions.into_iter().filter(|(is_true, _)| *is_true);
+        conditions.next().map_or(Self::Accepted, |(_, exit)| exit)
     }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
+    }
+}
+
+/// The error type of commands.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// The reader of the output closed it.
+    BrokenPipe,
+    /// An error without a position.
+    Error(String),
+    /// Errors in a file, such as invalid settings.
+    Diagnostics(Vec<Diagnostic>),
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Error(error.to_string()),
+        }
+    }
+}
+
+impl From<Diagnostic> for CliError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Diagnostics(vec![diagnostic])
     }
 }

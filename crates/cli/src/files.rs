@@ -4,41 +4,34 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::{DirEntry, WalkBuilder};
-use managed_by_offline::MalformedText;
 
-use crate::args::Folders;
+use crate::args::FolderArgs;
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::error::CliError;
+use crate::exit::CliError;
 use crate::input::Input;
-
-/// File extensions of manifests.
-const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
-
-/// Files to read, or errors.
-pub(crate) type Files = Vec<Result<Input, Diagnostic>>;
 
 /// Selects files in folders.
 #[derive(Clone)]
-pub(crate) struct Chooser {
+pub(crate) struct FileSelector {
     excluded: Gitignore,
-    pub(crate) reads_ignored: bool,
-    excludes_named: bool,
+    pub(crate) includes_ignored: bool,
+    excludes_arguments: bool,
 }
 
-impl Chooser {
-    /// Creates a chooser. Patterns of `--exclude` are relative to the working directory, patterns of `managed-by.toml` to
+impl FileSelector {
+    /// Creates a selector. Patterns of `--exclude` are relative to the working directory, patterns of `managed-by.toml` to
     /// its folder.
     ///
     /// # Errors
     /// Returns an error if a pattern is malformed.
-    pub(crate) fn new(folders: &Folders) -> Result<Self, CliError> {
+    pub(crate) fn new(args: &FolderArgs) -> Result<Self, CliError> {
         let here = env::current_dir()?;
-        let root = here.join(folders.root.as_deref().unwrap_or(Path::new("")));
+        let root = here.join(args.root.as_deref().unwrap_or(Path::new("")));
         let mut patterns = GitignoreBuilder::new(root.canonicalize()?);
         patterns.allow_unclosed_class(false);
-        for pattern in &folders.exclude {
+        for pattern in &args.exclude {
             // Shells accept a leading `./` too.
             let anchored = pattern.strip_prefix("./").map(|rest| format!("/{rest}"));
             let added = patterns.add_line(None, anchored.as_deref().unwrap_or(pattern));
@@ -47,8 +40,8 @@ impl Chooser {
         let excluded = patterns.build();
         Ok(Self {
             excluded: excluded.map_err(|e| CliError::Error(format!("--exclude: {e}")))?,
-            reads_ignored: folders.no_ignore,
-            excludes_named: folders.force_exclude,
+            includes_ignored: args.no_ignore,
+            excludes_arguments: args.force_exclude,
         })
     }
 
@@ -71,59 +64,60 @@ impl Chooser {
         inside.is_relative() && matched(inside).is_ignore()
     }
 
-    /// Returns true if a path in a folder names a manifest and is not hidden.
-    pub(crate) fn is_chosen(path: &Path) -> bool {
-        let is_left_out = |name: &[u8]| name.starts_with(b".") || name == b"node_modules";
+    /// Returns true if a file that is an argument itself is read.
+    pub(crate) fn reads_argument(&self, path: &Path) -> bool {
+        !(self.excludes_arguments && self.is_excluded(path))
+    }
+
+    /// Returns true if a relative path in a folder names a manifest that is not hidden.
+    pub(crate) fn is_manifest(path: &Path) -> bool {
         let mut names = path.iter().map(OsStr::as_encoded_bytes);
-        let extension = path.extension();
-        extension.is_some_and(|e| MANIFESTS.iter().any(|m| e == *m)) && !names.any(is_left_out)
+        let is_hidden = names.any(|name| name.starts_with(b".") || name == b"node_modules");
+        let extension = path.extension().and_then(OsStr::to_str);
+        !is_hidden && matches!(extension, Some("yaml" | "yml" | "json"))
     }
 
     /// Returns the files at paths. Folders are read recursively, sorted by name, without hidden files, `.gitignore` and
     /// `.ignore` matches, and `node_modules`. A folder without manifests is an error.
-    pub(crate) fn files(&self, paths: &[PathBuf]) -> Files {
+    pub(crate) fn files(&self, paths: &[PathBuf]) -> Vec<Input> {
         let mut files = Vec::new();
         for path in paths {
             if path.is_dir() {
-                let before = files.len();
-                self.add_folder(path, !self.reads_ignored, &mut files);
-                if files.len() == before {
-                    let text = "holds no manifests (.yaml, .yml or .json)";
-                    let empty = Diagnostic::new(&Input::new(path).name, MalformedText::whole(text));
-                    files.push(Err(empty.of(Kind::Empty)));
+                let in_folder = self.files_in(path);
+                if in_folder.is_empty() {
+                    let text = "no manifests (.yaml, .yml or .json) in this folder";
+                    let empty = Diagnostic::of_file(&Input::new(path).name, text);
+                    files.push(Input::failed(empty.with_kind(Kind::Empty)));
                 }
-            } else if !(self.excludes_named && self.is_excluded(path)) {
-                files.push(Ok(Input::new(path)));
+                files.extend(in_folder);
+            } else if self.reads_argument(path) {
+                files.push(Input::new(path));
             }
         }
         files
     }
 
-    /// Adds the files of a folder, without `.gitignore` matches if `is_git` is set.
-    pub(crate) fn add_folder(&self, folder: &Path, is_git: bool, files: &mut Files) {
-        let chooser = self.clone();
-        let is_read = move |entry: &DirEntry| {
-            let is_left_out =
-                || entry.file_name() == "node_modules" || chooser.is_excluded(entry.path());
-            entry.depth() == 0 || !is_left_out()
-        };
+    fn files_in(&self, folder: &Path) -> Vec<Input> {
+        let mut files = Vec::new();
+        let selector = self.clone();
         let walk = WalkBuilder::new(folder)
-            .standard_filters(!self.reads_ignored)
-            .git_ignore(is_git)
-            .git_global(is_git)
-            .git_exclude(is_git)
+            .standard_filters(!self.includes_ignored)
             .hidden(true)
             .require_git(false)
-            .filter_entry(is_read)
+            .filter_entry(move |entry| {
+                let is_skipped =
+                    || entry.file_name() == "node_modules" || selector.is_excluded(entry.path());
+                entry.depth() == 0 || !is_skipped()
+            })
             .sort_by_file_name(Ord::cmp)
             .build();
         for entry in walk {
-            let failed =
-                |path, text| Diagnostic::new(&Input::new(path).name, MalformedText::whole(text));
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(e) => {
-                    files.push(Err(failed(folder, format!("cannot be read: {e}"))));
+                    let text = format!("cannot be read: {e}");
+                    let error = Diagnostic::of_file(&Input::new(folder).name, text);
+                    files.push(Input::failed(error));
                     continue;
                 }
             };
@@ -131,16 +125,19 @@ impl Chooser {
             let relative = path.strip_prefix(folder).unwrap_or(path);
             // Do not follow links to folders, because they may form a cycle.
             let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir()) || path.is_dir();
-            if is_folder || !Self::is_chosen(relative) {
+            if is_folder || !Self::is_manifest(relative) {
                 continue;
             }
+            let input = Input::in_folder(path);
             // Reading a FIFO would block until it has a writer.
-            let is_other = path.metadata().is_ok_and(|metadata| !metadata.is_file());
-            files.push(if is_other {
-                Err(failed(path, "is no regular file, not read".to_owned()).of(Kind::Skipped))
+            let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+            files.push(if is_special {
+                let error = Diagnostic::of_file(&input.name, "skipped: not a regular file");
+                Input::failed(error.with_kind(Kind::Skipped))
             } else {
-                Ok(Input::found(path))
+                input
             });
         }
+        files
     }
 }

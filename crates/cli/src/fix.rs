@@ -12,68 +12,60 @@ pub(crate) struct Edit {
     new: String,
 }
 
-/// Returns the edit that replaces the string at a position. The error is the reason why the file must be edited by hand.
-pub(crate) fn edit(text: &str, located: &Located, new: String) -> Result<Edit, &'static str> {
-    let by_hand = Err("it has an anchor, a tag, an escape or several lines");
-    let (before, rest) = text
-        .split_at_checked(located.span.start)
-        .unwrap_or_default();
-    let written = rest
-        .get(..located.span.len())
-        .unwrap_or_default()
-        .trim_end();
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    let marked = line.split_whitespace().next_back().unwrap_or_default();
-    let quote = ['"', '\''].into_iter().find(|q| rest.starts_with(*q));
-    let (start, old) = match quote {
-        // The range of a quoted value may extend past the closing quote.
-        Some(quote) => (1, rest.split(quote).nth(1).unwrap_or_default()),
-        None => (0, written),
-    };
-    let is_marked = [marked, old]
-        .iter()
-        .any(|s| s.starts_with(['&', '!', '*', '|', '>']));
-    if is_marked || old.contains(|c: char| c.is_whitespace() || "\\\"'".contains(c)) {
-        return by_hand;
+impl Edit {
+    /// Creates the edit that replaces the string at a position. The error is the reason why the file must be edited by
+    /// hand.
+    pub(crate) fn new(text: &str, located: &Located, new: String) -> Result<Self, &'static str> {
+        let Range { start, end } = located.span;
+        let (before, rest) = text.split_at_checked(start).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let property = line.split_whitespace().next_back().unwrap_or_default();
+        let quote = ['"', '\''].into_iter().find(|q| rest.starts_with(*q));
+        let (start, old) = match quote {
+            // The range of a quoted value may extend past the closing quote.
+            Some(quote) => (
+                start.saturating_add(1),
+                rest.split(quote).nth(1).unwrap_or_default(),
+            ),
+            None => (start, text.get(start..end).unwrap_or_default().trim_end()),
+        };
+        let is_special = |s: &str| s.starts_with(['&', '!', '*', '|', '>']);
+        let is_plain = |c: char| !c.is_whitespace() && !"\\\"'".contains(c);
+        if is_special(property) || is_special(old) || !old.chars().all(is_plain) {
+            return Err("the value has an anchor, a tag, an escape or several lines");
+        }
+        Ok(Self {
+            span: start..start.saturating_add(old.len()),
+            old: old.to_owned(),
+            new,
+        })
     }
-    let start = located.span.start.saturating_add(start);
-    let span = start..start.saturating_add(old.len());
-    let old = old.to_owned();
-    Ok(Edit { span, old, new })
 }
 
 /// Applies the edits, unless they would change anything other than the edited values.
 pub(crate) fn apply(text: &str, edits: &mut Vec<Edit>) -> Option<String> {
     edits.sort_by_key(|edit| edit.span.start);
     edits.dedup_by_key(|edit| edit.span.start);
-    let mut edited = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in &*edits {
-        edited.push_str(text.get(at..edit.span.start)?);
-        edited.push_str(&edit.new);
-        at = edit.span.end;
+    let mut edited = text.to_owned();
+    for edit in edits.iter().rev() {
+        edited.get(edit.span.clone())?;
+        edited.replace_range(edit.span.clone(), &edit.new);
     }
-    edited.push_str(text.get(at..)?);
     let values = |text: &str| -> Option<Vec<Value>> {
-        let documents = Document::all(text).into_iter();
-        let values = documents
-            .flatten()
-            .map(|document| serde_json::from_str(document.json()));
+        let documents = Document::all(text).into_iter().flatten();
+        let values = documents.map(|document| serde_json::from_str(document.json()));
         values.collect::<Result<_, _>>().ok()
     };
+    let (old, new) = (Value::from(values(text)?), Value::from(values(&edited)?));
     let mut changes = Vec::new();
-    differences(
-        &Value::from(values(text)?),
-        &Value::from(values(&edited)?),
-        &mut changes,
-    );
-    let mut meant: Vec<_> = edits
+    differences(&old, &new, &mut changes);
+    let expected = edits
         .iter()
-        .map(|edit| Some((edit.old.clone(), edit.new.clone())))
-        .collect();
+        .map(|edit| Some((edit.old.clone(), edit.new.clone())));
+    let mut expected: Vec<_> = expected.collect();
     changes.sort_unstable();
-    meant.sort_unstable();
-    (changes == meant).then_some(edited)
+    expected.sort_unstable();
+    (changes == expected).then_some(edited)
 }
 
 /// Collects changed strings and keys, and [`None`] for any other difference.
@@ -92,9 +84,9 @@ fn differences(old: &Value, new: &Value, changes: &mut Vec<Option<(String, Strin
                     differences(value, other, changes);
                 }
             }
-            let gone = old.iter().filter(|(key, _)| !new.contains_key(*key));
-            let come = new.iter().filter(|(key, _)| !old.contains_key(*key));
-            for ((key, value), (other, new)) in gone.zip(come) {
+            let removed = old.iter().filter(|(key, _)| !new.contains_key(*key));
+            let added = new.iter().filter(|(key, _)| !old.contains_key(*key));
+            for ((key, value), (other, new)) in removed.zip(added) {
                 changes.push(Some((key.clone(), other.clone())));
                 differences(value, new, changes);
             }

@@ -1,23 +1,21 @@
-//! Reads the files of a git commit, and of the working tree as git sees it, with the `git` program.
+//! Compares the working tree with a git commit, with the `git` program.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{self, BufReader, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-use managed_by_offline::MalformedText;
-
 use crate::diagnostic::{Diagnostic, Kind};
-use crate::error::CliError;
-use crate::files::{Chooser, Files};
+use crate::exit::CliError;
+use crate::files::FileSelector;
 use crate::input::Input;
 
-/// The files at a path in a commit and in the working tree.
+/// Two sides of a comparison.
 #[derive(Default)]
-pub(crate) struct Compared {
+pub(crate) struct Sides {
     pub(crate) old: Side,
     pub(crate) new: Side,
     /// Submodules.
@@ -25,29 +23,31 @@ pub(crate) struct Compared {
 }
 
 /// Files, each with its path, which is the same on both sides.
-pub(crate) type Side = Vec<(PathBuf, Result<Input, Diagnostic>)>;
+pub(crate) type Side = Vec<(PathBuf, Input)>;
 
 /// The directory to run git in, and the path to pass, unless it is the whole directory.
-struct Place {
+struct Location {
     folder: PathBuf,
     path: PathBuf,
 }
 
-impl Place {
-    fn of(path: &Path) -> Self {
-        let folder = |path: &Path| {
+impl Location {
+    fn new(path: &Path) -> Self {
+        let here = Path::new(".");
+        let or_here = |path: &'_ Path| -> PathBuf {
             if path.as_os_str().is_empty() {
-                PathBuf::from(".")
+                here
             } else {
-                path.to_owned()
+                path
             }
+            .to_owned()
         };
         // The folder may have been deleted.
-        let mut folders = path.ancestors().filter(|path| folder(path).is_dir());
-        let above = folders.next().unwrap_or(path);
+        let mut folders = path.ancestors().filter(|path| or_here(path).is_dir());
+        let folder = folders.next().unwrap_or(path);
         Self {
-            folder: folder(above),
-            path: path.strip_prefix(above).unwrap_or(path).to_owned(),
+            folder: or_here(folder),
+            path: path.strip_prefix(folder).unwrap_or(path).to_owned(),
         }
     }
 
@@ -61,12 +61,8 @@ impl Place {
     }
 
     /// Runs git and returns its output.
-    fn run(&self, args: &[&str], paths: &[&Path]) -> Result<Vec<u8>, CliError> {
-        let output = self
-            .command(args)
-            .args(paths)
-            .output()
-            .map_err(cannot_run)?;
+    fn run(mut git: Command) -> Result<Vec<u8>, CliError> {
+        let output = git.output().map_err(|e| cannot_run(&e))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -75,31 +71,30 @@ impl Place {
         Err(CliError::Error(format!("git: {text}")))
     }
 
-    fn paths(&self) -> Vec<&Path> {
-        let path = (!self.path.as_os_str().is_empty()).then_some(&*self.path);
-        path.into_iter().collect()
-    }
-
-    /// Returns the path of a file in git's output.
-    fn file(&self, name: &Path) -> PathBuf {
-        plain(&self.folder.join(name)).to_owned()
+    /// Runs a git command that lists files at the path.
+    fn list(&self, args: &[&str]) -> Result<Vec<u8>, CliError> {
+        let mut git = self.command(args);
+        git.arg("--");
+        if !self.path.as_os_str().is_empty() {
+            git.arg(&self.path);
+        }
+        Self::run(git)
     }
 
     /// Returns the hash of a commit.
     fn commit(&self, name: &str) -> Result<String, CliError> {
-        let verified = format!("{name}^{{commit}}");
-        let hash = self.run(&["rev-parse", "--verify", "--quiet", &verified], &[]);
-        self.hash(hash, || {
+        let commit = format!("{name}^{{commit}}");
+        let git = self.command(&["rev-parse", "--verify", "--quiet", &commit]);
+        self.hash(git, || {
             format!("git: {name} is not a commit of this repository")
         })
     }
 
     /// Returns the hash of the commit to compare with; for `main...HEAD`, the merge base.
     fn base(&self, commit: &str) -> Result<String, CliError> {
+        let error = |text: &str| CliError::Error(format!("--git {commit}: {text}"));
         if commit.starts_with('-') || commit.contains(':') {
-            return Err(CliError::Error(format!(
-                "--git {commit}: expected a commit"
-            )));
+            return Err(error("expected a commit"));
         }
         let Some((old, new)) = commit.split_once("..") else {
             return self.commit(commit);
@@ -111,188 +106,146 @@ impl Place {
         let or_head = |name: &str| self.commit(if name.is_empty() { "HEAD" } else { name });
         let (old, new) = (or_head(old)?, or_head(new)?);
         if new != self.commit("HEAD")? {
-            let text = format!(
-                "--git {commit}: the new side is the working tree, expected HEAD behind the dots"
-            );
-            return Err(CliError::Error(text));
+            return Err(error(
+                "the new side is the working tree, expected HEAD after the dots",
+            ));
         }
         if !is_base {
             return Ok(old);
         }
-        let base = self.run(&["merge-base", &old, &new], &[]);
-        self.hash(base, || {
-            format!("git: {commit}: the two have no commit in common")
-        })
+        let git = self.command(&["merge-base", &old, &new]);
+        self.hash(git, || format!("git: {commit}: no common ancestor"))
     }
 
-    /// Returns a hash from git's output, or the error. CI systems fetch a single commit by default.
-    fn hash(
-        &self,
-        printed: Result<Vec<u8>, CliError>,
-        what: impl Fn() -> String,
-    ) -> Result<String, CliError> {
-        let printed = match printed {
-            Err(CliError::Error(text)) if text != "git: " => return Err(CliError::Error(text)),
-            printed => printed.unwrap_or_default(),
+    /// Returns the hash that git prints, or the error if it prints nothing. CI systems fetch a single commit by default.
+    fn hash(&self, git: Command, error: impl Fn() -> String) -> Result<String, CliError> {
+        let printed = match Self::run(git) {
+            Err(CliError::Error(text)) if text == "git: " => Vec::new(),
+            printed => printed?,
         };
         let hash = String::from_utf8_lossy(&printed).trim().to_owned();
         if !hash.is_empty() {
             return Ok(hash);
         }
-        let shallow = self.run(&["rev-parse", "--is-shallow-repository"], &[])?;
+        let shallow = Self::run(self.command(&["rev-parse", "--is-shallow-repository"]))?;
         let hint = if shallow.starts_with(b"true") {
             "; this clone is shallow: fetch the history, with `fetch-depth: 0` of actions/checkout, `GIT_DEPTH: 0` of GitLab or \
              `git fetch --unshallow`"
         } else {
             ""
         };
-        Err(CliError::Error(what() + hint))
+        Err(CliError::Error(error() + hint))
     }
 
     /// Returns the contents of blobs, in order; [`None`] if git does not have a blob.
-    fn contents(&self, hashes: &[String]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
+    fn contents(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
         let mut git = self.command(&["cat-file", "--batch"]);
-        let git = git
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut git: Child = git.spawn().map_err(cannot_run)?;
-        let (to, from) = (git.stdin.take(), git.stdout.take());
-        let (Some(mut to), Some(from)) = (to, from) else {
-            return Err(CliError::Error("git cannot be run".to_owned()));
-        };
-        let contents = thread::scope(|scope| {
-            scope.spawn(move || hashes.iter().try_for_each(|hash| writeln!(to, "{hash}")));
-            let mut from = BufReader::new(from);
-            let each = hashes.iter().map(|_| blob(&mut from));
-            each.collect::<io::Result<Vec<_>>>()
+        git.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut git = git.spawn().map_err(|e| cannot_run(&e))?;
+        let stdin = git.stdin.take();
+        let output = thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut stdin = stdin.into_iter();
+                stdin.try_for_each(|mut stdin| stdin.write_all(hashes.join("\n").as_bytes()))
+            });
+            git.wait_with_output()
         });
-        git.wait()?;
-        contents.map_err(|e| CliError::Error(format!("git cat-file: {e}")))
+        let output = output.map_err(|e| cannot_run(&e))?;
+        let mut rest = &*output.stdout;
+        Ok(hashes.iter().map(|_| next_blob(&mut rest)).collect())
     }
 }
 
-/// Reads the next blob from `git cat-file --batch`: `HASH blob SIZE`, the bytes and a line end; or `HASH missing`.
-fn blob(from: &mut impl io::BufRead) -> io::Result<Option<Vec<u8>>> {
-    let mut header = String::new();
-    from.read_line(&mut header)?;
-    let mut words = header.split_whitespace().skip(1);
-    let (kind, size) = (
-        words.next(),
-        words.next().and_then(|size| size.parse().ok()),
-    );
-    let Some(size) = size.filter(|_| kind == Some("blob")) else {
-        let is_missing = kind == Some("missing");
-        return if is_missing {
-            Ok(None)
-        } else {
-            Err(io::ErrorKind::UnexpectedEof.into())
-        };
-    };
-    let mut bytes = Vec::new();
-    from.take(size).read_to_end(&mut bytes)?;
-    from.read_until(b'\n', &mut Vec::new())?;
-    Ok(Some(bytes))
+/// Returns the next blob in the output of `git cat-file --batch`: `HASH blob SIZE`, the bytes and a line end; or
+/// `HASH missing`.
+fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
+    let (header, after) = rest.split_at_checked(rest.iter().position(|byte| *byte == b'\n')?)?;
+    *rest = after.get(1..)?;
+    let size = std::str::from_utf8(header).ok()?.split(" blob ").nth(1)?;
+    let (blob, after) = rest.split_at_checked(size.parse().ok()?)?;
+    *rest = after.get(1..).unwrap_or_default();
+    Some(blob.to_owned())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is for `map_err`")]
-fn cannot_run(e: io::Error) -> CliError {
+fn cannot_run(e: &io::Error) -> CliError {
     CliError::Error(format!("git cannot be run: {e}"))
 }
 
-/// Returns the file, or the manifests of a folder, in a commit and in the working tree, without links. Tracked files are
-/// included even if `.gitignore` matches them; other files excluded in the working tree are excluded in the commit too.
+/// Returns the files at a path that differ between a commit and the working tree: a file, or the manifests in a folder,
+/// without links. Tracked files are included even if `.gitignore` matches them.
 ///
 /// # Errors
 /// Returns an error if git does not have the commit, if git is not installed, or if neither side has the path.
-pub(crate) fn compared(commit: &str, path: &Path, chooser: &Chooser) -> Result<Compared, CliError> {
-    let place = Place::of(path);
-    let hash = place.base(commit)?;
-    let mut submodules = BTreeSet::new();
-    let mut new: Files = Vec::new();
-    if path.is_dir() {
-        let listed = [
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ];
-        let listed = place.run(&listed, &[])?;
-        let known: BTreeSet<PathBuf> = names(&listed)
-            .map(|name| place.file(path_of(name)))
-            .collect();
-        submodules.extend(known.iter().filter(|path| path.is_dir()).cloned());
-        chooser.add_folder(path, false, &mut new);
-        new.retain(|file| {
-            let path = file.as_ref().ok().and_then(Input::path);
-            path.is_none_or(|path| chooser.reads_ignored || known.contains(plain(path)))
-        });
-    } else if path.exists() {
-        new = chooser.files(&[path.to_owned()]);
+pub(crate) fn changes(
+    commit: &str,
+    path: &Path,
+    selector: &FileSelector,
+) -> Result<Sides, CliError> {
+    let location = Location::new(path);
+    let hash = location.base(commit)?;
+    let options = ["--raw", "-z", "--no-renames", "--no-abbrev", "--relative"];
+    let changed = location.list(&[&["diff"], &options[..], &[&hash]].concat())?;
+    let mut untracked = vec!["ls-files", "-z", "--others"];
+    if !selector.includes_ignored {
+        untracked.push("--exclude-standard");
     }
-    let of_file = |file: Result<Input, Diagnostic>| {
-        let path = file.as_ref().ok().and_then(Input::path);
-        let path = path.map(|path| plain(path).to_owned()).unwrap_or_default();
-        (!path.is_symlink()).then_some((path, file))
-    };
-    let new: Side = new.into_iter().filter_map(of_file).collect();
-    let there: BTreeSet<&Path> = new.iter().map(|(path, _)| &**path).collect();
-    let tree = place.run(&["ls-tree", "-r", "-z", &hash, "--"], &place.paths())?;
-    let (mut files, mut hashes) = (Vec::new(), Vec::new());
-    // Each entry is "100644 blob <hash>\t<name>"; links and submodules have other modes.
-    for entry in names(&tree) {
-        let mut parts = entry.splitn(2, |byte| *byte == b'\t').map(path_of);
-        let (Some(meta), Some(name)) = (parts.next().and_then(Path::to_str), parts.next()) else {
-            continue;
-        };
-        let file = place.file(name);
-        let is_chosen = || {
-            let relative = name.strip_prefix(&place.path).unwrap_or(name);
-            let is_there = there.contains(&*file) || !file.exists();
-            Chooser::is_chosen(relative) && is_there && !chooser.is_excluded(&file)
-        };
-        if meta.starts_with("160000 ") {
-            submodules.insert(file);
-        } else if meta.starts_with("100") && (name == place.path || is_chosen()) {
-            hashes.push(meta.rsplit(' ').next().unwrap_or_default().to_owned());
-            files.push(file);
-        }
-    }
-    if files.is_empty() && !path.exists() {
-        let text = MalformedText::whole("no such file, neither now nor in the commit");
-        return Err(Diagnostic::new(&Input::new(path).name, text).into());
-    }
-    let old = files
-        .into_iter()
-        .zip(place.contents(&hashes)?)
-        .map(|(file, bytes)| {
-            let name = Arc::from(format!("{commit}:{}", Input::new(&file).name));
-            let missing = || MalformedText::whole("is not in this clone");
-            let bytes = bytes.ok_or_else(|| Diagnostic::new(&name, missing()));
-            (file, bytes.map(|bytes| Input::of_bytes(&name, bytes)))
-        });
-    let submodule = |path: &PathBuf| {
-        let text = MalformedText::whole("is a submodule, not compared");
-        Diagnostic::new(&Input::new(path).name, text).of(Kind::Skipped)
-    };
-    Ok(Compared {
-        old: old.collect(),
-        skipped: submodules.iter().map(submodule).collect(),
-        new,
-    })
-}
+    let untracked = location.list(&untracked)?;
 
-/// Returns a path without its leading `./`.
-fn plain(path: &Path) -> &Path {
-    path.strip_prefix(".").unwrap_or(path)
-}
-
-/// Splits the output of `-z`.
-fn names(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
-    printed
+    // Each change is ":100644 100644 <old hash> <new hash> M\0<name>\0"; links and submodules have other modes.
+    let mut names: BTreeMap<&Path, &str> = BTreeMap::new();
+    let mut fields = changed.split(|byte| *byte == 0);
+    while let (Some(meta), Some(name)) = (fields.next(), fields.next()) {
+        names.insert(path_of(name), std::str::from_utf8(meta).unwrap_or_default());
+    }
+    for name in untracked
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
+    {
+        names.entry(path_of(name)).or_default();
+    }
+
+    let mut sides = Sides::default();
+    let mut hashes = Vec::new();
+    for (name, meta) in names {
+        let file = location.folder.join(name);
+        let file = file.strip_prefix(".").unwrap_or(&file).to_owned();
+        let mut fields = meta.trim_start_matches(':').splitn(4, ' ');
+        let [old_mode, new_mode, old_hash] = [(); 3].map(|()| fields.next().unwrap_or_default());
+        if [old_mode, new_mode].contains(&"160000") || meta.is_empty() && file.is_dir() {
+            let submodule = Diagnostic::of_file(&Input::new(&file).name, "submodule, not compared");
+            sides.skipped.push(submodule.with_kind(Kind::Skipped));
+            continue;
+        }
+        let relative = name.strip_prefix(&location.path).unwrap_or(name);
+        let is_selected = if relative.as_os_str().is_empty() {
+            selector.reads_argument(&file)
+        } else {
+            FileSelector::is_manifest(relative) && !selector.is_excluded(&file)
+        };
+        if !is_selected {
+            continue;
+        }
+        if old_mode.starts_with("100") {
+            hashes.push(old_hash);
+            sides.old.push((file.clone(), Input::new(&file)));
+        }
+        if file.is_file() && !file.is_symlink() {
+            let input = Input::in_folder(&file);
+            sides.new.push((file, input));
+        }
+    }
+    if sides.old.is_empty() && !path.exists() {
+        let text = "no such file, neither in the working tree nor in the commit";
+        return Err(Diagnostic::of_file(&Input::new(path).name, text).into());
+    }
+    for ((_, input), bytes) in sides.old.iter_mut().zip(location.contents(&hashes)?) {
+        let name = Arc::from(format!("{commit}:{}", input.name));
+        *input = match bytes {
+            Some(bytes) => Input::from_bytes(&name, bytes),
+            None => Input::failed(Diagnostic::of_file(&name, "not in this clone")),
+        };
+    }
+    Ok(sides)
 }
 
 /// Converts a name to a path; names need not be UTF-8.

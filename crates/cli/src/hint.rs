@@ -4,58 +4,46 @@ use managed_by::{kinds, nearest};
 use serde_json::Value;
 
 /// Returns a hint for an object of an unsupported kind. `version` is [`None`] if it is unknown.
-pub(crate) fn of_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
-    let reads = |command: &str| Some(format!("{kind}: `managed-by {command}` reads it"));
+pub(crate) fn for_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
+    let read_by = |command: &str| Some(format!("{kind}: use `managed-by {command}`"));
     match (group, kind) {
-        ("admission.k8s.io", "AdmissionReview" | "AdmissionRequest") => return reads("review"),
-        ("audit.k8s.io", _) | ("meta.k8s.io" | "", "WatchEvent") => {
-            return reads("replay");
-        }
-        ("policies.kubewarden.io", _) => return reads("settings check"),
+        ("admission.k8s.io", "AdmissionReview" | "AdmissionRequest") => return read_by("review"),
+        ("audit.k8s.io", _) | ("meta.k8s.io" | "", "WatchEvent") => return read_by("replay"),
+        ("policies.kubewarden.io", _) => return read_by("settings check"),
         _ => {}
     }
-    let of_group = kinds().iter().filter(|known| known.group() == group);
-    let names = of_group.clone().map(|known| known.name());
-    if let Some(name) = nearest(kind, names)
-        && name != kind
-    {
-        return Some(format!("{kind} is not judged, did you mean kind {name}?"));
-    }
-    let of_name = kinds().iter().filter(|known| known.name() == kind);
-    if let Some(known) = of_group.clone().find(|known| known.name() == kind) {
-        let judged = known.versions().join(", ");
-        let version = version.map_or_else(
-            || "an apiVersion".to_owned(),
-            |version| format!("{group}/{version}"),
-        );
+    let in_group = kinds().iter().filter(|known| known.group() == group);
+    if let Some(known) = in_group.clone().find(|known| known.name() == kind) {
+        let supported = known.versions().join(", ");
+        let version = match version {
+            Some(version) => format!("{group}/{version}"),
+            None => "apiVersion".to_owned(),
+        };
         return Some(format!(
-            "{version} is not judged for {kind}, expected {group}/{judged}"
+            "unsupported {version} of {kind}, expected {group}/{supported}"
         ));
     }
+    if let Some(name) = nearest(kind, in_group.map(|known| known.name())) {
+        return Some(format!("unsupported kind {kind}, did you mean {name}?"));
+    }
     // `apiVersion: v1`, or a misspelled group.
-    let groups = of_name.clone().map(|known| known.group());
-    let near = nearest(group, groups).or_else(|| {
-        let mut groups = of_name.clone().map(|known| known.group());
-        groups.next().filter(|_| group.is_empty())
-    })?;
-    let known = of_name.clone().find(|known| known.group() == near)?;
-    let versions = known.versions();
-    let version = versions.first().copied().unwrap_or_default();
+    let mut with_name = kinds().iter().filter(|known| known.name() == kind);
+    let near = nearest(group, with_name.clone().map(|known| known.group()));
+    let known = with_name.find(|known| group.is_empty() || Some(known.group()) == near)?;
+    let (group, version) = (known.group(), known.versions().first()?);
     Some(format!(
-        "{kind} of this apiVersion is not judged, did you mean apiVersion {near}/{version}?"
+        "unsupported apiVersion of {kind}, did you mean {group}/{version}?"
     ))
 }
 
 /// Returns a hint for an object without a kind.
-pub(crate) fn of_no_kind(json: &str) -> Option<String> {
+pub(crate) fn for_missing_kind(json: &str) -> Option<String> {
     let value: Value = serde_json::from_str(json).ok()?;
-    let is_about_object = |name| value.get(name).and(value.get("object")).is_some();
-    let (what, command) = if is_about_object("type") {
-        ("a watch event", "replay")
-    } else if is_about_object("operation") {
-        ("an AdmissionRequest", "review")
+    value.get("object")?;
+    if value.get("type").is_some() {
+        Some("watch event: use `managed-by replay`".to_owned())
     } else {
-        return None;
-    };
-    Some(format!("{what}: `managed-by {command}` reads it"))
+        value.get("operation")?;
+        Some("AdmissionRequest: use `managed-by review`".to_owned())
+    }
 }

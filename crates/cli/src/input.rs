@@ -6,116 +6,128 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use managed_by_offline::MalformedText;
+use managed_by_offline::decode;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Kind};
 
 /// An input to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     /// The name that the user gave, for messages.
     pub(crate) name: Arc<str>,
-    from: From,
+    source: Source,
+    /// True if the user named a folder, not the file itself.
+    pub(crate) is_in_folder: bool,
 }
 
 #[derive(Debug, Clone)]
-enum From {
+enum Source {
     File(PathBuf),
-    /// A file in a folder that the user named.
-    Found(PathBuf),
     /// Standard input, which can be read only once.
     Stdin(OnceLock<Vec<u8>>),
     /// Contents from another source, such as a file in a commit.
     Bytes(Vec<u8>),
+    /// A file that is not read.
+    Failed(Box<Diagnostic>),
 }
 
 impl Input {
     /// Creates an input for a file, or for standard input if the path is `-`.
     pub(crate) fn new(path: &Path) -> Self {
-        if path.as_os_str() == "-" {
-            return Self {
-                name: Arc::from("stdin"),
-                from: From::Stdin(OnceLock::new()),
-            };
-        }
         // Code review tools do not match paths with a leading `./`.
-        let named = path.strip_prefix(".").ok();
-        let named = named.filter(|named| !named.as_os_str().is_empty());
+        let relative = path.strip_prefix(".").ok();
+        let relative = relative.filter(|relative| !relative.as_os_str().is_empty());
+        let name = relative.unwrap_or(path).display().to_string();
+        let (name, source) = match &*name {
+            "-" => ("stdin".to_owned(), Source::Stdin(OnceLock::new())),
+            _ => (name, Source::File(path.to_owned())),
+        };
         Self {
-            name: Arc::from(&*named.unwrap_or(path).display().to_string()),
-            from: From::File(path.to_owned()),
+            name: name.into(),
+            source,
+            is_in_folder: false,
         }
     }
 
     /// Creates an input for a file in a folder that the user named.
-    pub(crate) fn found(path: &Path) -> Self {
+    pub(crate) fn in_folder(path: &Path) -> Self {
         Self {
-            from: From::Found(path.to_owned()),
+            is_in_folder: true,
             ..Self::new(path)
         }
     }
 
-    /// Returns true if the user named a folder, not the file itself.
-    pub(crate) fn is_found(&self) -> bool {
-        matches!(self.from, From::Found(_) | From::Bytes(_))
-    }
-
     /// Creates an input from contents, such as a file in a commit.
-    pub(crate) fn of_bytes(name: &Arc<str>, bytes: Vec<u8>) -> Self {
+    pub(crate) fn from_bytes(name: &Arc<str>, bytes: Vec<u8>) -> Self {
         Self {
             name: Arc::clone(name),
-            from: From::Bytes(bytes),
+            source: Source::Bytes(bytes),
+            is_in_folder: true,
+        }
+    }
+
+    /// Creates an input that cannot be read.
+    pub(crate) fn failed(error: Diagnostic) -> Self {
+        Self {
+            name: Arc::clone(&error.file),
+            source: Source::Failed(Box::new(error)),
+            is_in_folder: true,
         }
     }
 
     /// Returns the path of a file.
     pub(crate) fn path(&self) -> Option<&Path> {
-        match &self.from {
-            From::File(path) | From::Found(path) => Some(path),
-            From::Stdin(_) | From::Bytes(_) => None,
+        match &self.source {
+            Source::File(path) => Some(path),
+            Source::Stdin(_) | Source::Bytes(_) | Source::Failed(_) => None,
         }
     }
 
     /// Returns true for standard input, which may stay open for hours.
     pub(crate) fn is_stdin(&self) -> bool {
-        matches!(self.from, From::Stdin(_))
+        matches!(self.source, Source::Stdin(_))
     }
 
     pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Diagnostic> {
-        match &self.from {
-            From::File(path) | From::Found(path) => match fs::read(path) {
+        match &self.source {
+            Source::File(path) => match fs::read(path) {
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
                 Err(e) => Err(self.unreadable(&e)),
             },
-            From::Stdin(held) => {
-                if held.get().is_none() {
+            Source::Stdin(cached) => {
+                if cached.get().is_none() {
                     let mut bytes = Vec::new();
                     let read = io::stdin().lock().read_to_end(&mut bytes);
                     read.map_err(|e| self.unreadable(&e))?;
-                    let _ = held.set(bytes);
+                    let _ = cached.set(bytes);
                 }
-                Ok(Cow::Borrowed(held.get().map_or(&[], Vec::as_slice)))
+                Ok(Cow::Borrowed(cached.get().map_or(&[], Vec::as_slice)))
             }
-            From::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+            Source::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+            Source::Failed(error) => Err((**error).clone()),
         }
+    }
+
+    /// Reads the input as text.
+    pub(crate) fn text(&self) -> Result<String, Diagnostic> {
+        let bytes = self.bytes()?;
+        let text = decode(&bytes).map_err(|malformed| Diagnostic::new(&self.name, malformed))?;
+        Ok(text.into_owned())
     }
 
     /// Replaces the contents of the file.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Diagnostic> {
         let written = match self.path() {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
-            None => Err("it is no file".to_owned()),
+            None => Err("not a file".to_owned()),
         };
-        let malformed = |e| MalformedText::whole(format!("cannot be written: {e}"));
-        written.map_err(|e| Diagnostic::new(&self.name, malformed(e)))
+        written.map_err(|e| Diagnostic::of_file(&self.name, format!("cannot be written: {e}")))
     }
 
-    /// Opens the input as a stream, with its size if known.
+    /// Opens a file or standard input as a stream, with its size if known.
     pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Diagnostic> {
-        let path = match &self.from {
-            From::File(path) | From::Found(path) => path,
-            From::Stdin(_) => return Ok((Box::new(io::stdin()), None)),
-            From::Bytes(bytes) => return Ok((Box::new(io::Cursor::new(bytes.clone())), None)),
+        let Source::File(path) = &self.source else {
+            return Ok((Box::new(io::stdin()), None));
         };
         let file = File::open(path).map_err(|e| self.unreadable(&e))?;
         let metadata = file.metadata().map_err(|e| self.unreadable(&e))?;
@@ -126,12 +138,17 @@ impl Input {
         Ok((Box::new(file), size))
     }
 
+    /// Returns the error for a file without contents.
+    pub(crate) fn empty(&self) -> Diagnostic {
+        Diagnostic::of_file(&self.name, "empty file").with_kind(Kind::Empty)
+    }
+
     fn unreadable(&self, error: &io::Error) -> Diagnostic {
         let text = match error.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
-            io::ErrorKind::IsADirectory => "is a folder, expected a file".to_owned(),
+            io::ErrorKind::IsADirectory => "expected a file, got a folder".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
-        Diagnostic::new(&self.name, MalformedText::whole(text))
+        Diagnostic::of_file(&self.name, text)
     }
 }

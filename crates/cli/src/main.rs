@@ -7,22 +7,20 @@ mod args;
 mod command;
 mod config;
 mod diagnostic;
-mod error;
-mod excuse;
 mod exit;
 mod files;
 mod fix;
+mod format;
 mod git;
 mod hint;
 mod input;
+mod interrupt;
 mod output;
-mod proposal;
+mod recording;
 mod release;
 mod report;
-mod stop;
 mod stream;
-mod summary;
-mod words;
+mod suppression;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -30,35 +28,34 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 use clap::Parser as _;
 
-use args::{Args, Color};
-use error::CliError;
-use exit::Exit;
+use args::Args;
+use exit::{CliError, Exit};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let choice = match args.color {
-        Color::Auto => ColorChoice::Auto,
-        Color::Always => ColorChoice::Always,
-        Color::Never => ColorChoice::Never,
+    let color = match args.color {
+        clap::ColorChoice::Auto => ColorChoice::Auto,
+        clap::ColorChoice::Always => ColorChoice::Always,
+        clap::ColorChoice::Never => ColorChoice::Never,
     };
-    choice.write_global();
+    color.write_global();
     let exit = match command::run(args) {
         Ok(exit) => exit,
         Err(CliError::BrokenPipe) => Exit::BrokenPipe,
         Err(CliError::Error(text)) => {
             anstream::eprintln!("error: {}", output::plain::plain(&text));
-            Exit::Unjudged
+            Exit::Error
         }
-        Err(CliError::Diagnostics(problems)) => {
-            for problem in &problems {
-                anstream::eprint!("{}", output::text::diagnostic(problem));
+        Err(CliError::Diagnostics(diagnostics)) => {
+            for diagnostic in &diagnostics {
+                anstream::eprint!("{}", output::text::diagnostic(diagnostic));
             }
-            Exit::Unjudged
+            Exit::Error
         }
     };
     match io::stdout().flush() {
         Ok(()) => exit.into(),
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Exit::BrokenPipe.into(),
-        Err(_) => Exit::Unjudged.into(),
+        Err(_) => Exit::Error.into(),
     }
 }

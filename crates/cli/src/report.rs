@@ -5,21 +5,19 @@ use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Asks, Found, Matrix, ObjectReport, Remark};
+use managed_by_offline::{ObjectReport, Operation, ReleaseMatrix, Remark, ReportedFinding};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::args::Judging;
+use crate::args::EvaluationArgs;
 use crate::diagnostic::{self, Diagnostic, Level, Source, Span};
 use crate::exit::Exit;
-use crate::words::words;
-
-/// URL of the rule pages.
-const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
+use crate::format::single_line;
 
 /// Returns the URL of a rule's page.
 pub(crate) fn page(rule: &Rule) -> String {
-    format!("{PAGES}{}.md", rule.id())
+    let pages = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules";
+    format!("{pages}/{}.md", rule.id())
 }
 
 /// A command that produces a report.
@@ -55,37 +53,33 @@ pub(crate) struct Report {
     pub(crate) denies_warnings: bool,
     /// Evaluated requests.
     pub(crate) results: Vec<Outcome>,
-    /// Objects and files that could not be evaluated.
-    pub(crate) unjudged: Vec<Diagnostic>,
+    /// Errors, warnings and notes about files and objects.
+    pub(crate) diagnostics: Vec<Diagnostic>,
     /// Unsupported kinds, with the number of objects. The empty name counts documents that are not Kubernetes objects.
-    pub(crate) unknown: BTreeMap<String, u64>,
-    /// Objects that only the old file of `diff` contains.
-    pub(crate) gone: Vec<ObjectName>,
-    /// Objects that only the new file of `diff` contains.
+    pub(crate) unsupported: BTreeMap<String, u64>,
+    /// Objects that only the old side of `diff` contains.
+    pub(crate) deleted: Vec<ObjectName>,
+    /// Objects that only the new side of `diff` contains.
     pub(crate) created: Vec<ObjectName>,
-    /// Number of unreadable files that are not reported.
-    pub(crate) skipped: usize,
-    /// Number of values corrected in the files.
-    pub(crate) fixed: usize,
     /// Files that were read; for `diff`, the new files.
     pub(crate) files: Vec<Arc<str>>,
-    /// Probable mistakes, besides findings.
-    pub(crate) warnings: Vec<Diagnostic>,
-    /// Additional notes.
-    pub(crate) notes: Vec<Diagnostic>,
-    /// Number of inputs without a document that are not errors: files in folders, or all inputs.
-    pub(crate) empty: usize,
     /// Hints about probably intended objects, with first position and count.
-    pub(crate) hints: BTreeMap<String, Hint>,
+    pub(crate) hints: BTreeMap<String, (String, u64)>,
+    /// True if the input may contain nothing to evaluate, such as a comparison without changes.
+    pub(crate) may_be_empty: bool,
+    /// Counts of other files and values.
+    pub(crate) counts: Counts,
 }
 
-/// The first position and the number of occurrences of a hint.
-#[derive(Debug)]
-pub(crate) struct Hint {
-    /// A file, or a line in a file.
-    pub(crate) place: String,
-    /// Number of occurrences.
-    pub(crate) count: u64,
+/// Counts of files and values that are not reported individually.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// Unreadable files that are skipped.
+    pub(crate) skipped: usize,
+    /// Inputs without a document that are not errors: files in folders, or all inputs.
+    pub(crate) empty: usize,
+    /// Values corrected in the files.
+    pub(crate) fixed: usize,
 }
 
 /// An evaluated request.
@@ -96,11 +90,11 @@ pub(crate) struct Outcome {
     pub(crate) file: Arc<str>,
     /// Position of the object's start.
     #[serde(flatten, serialize_with = "start")]
-    pub(crate) place: Option<Span>,
+    pub(crate) span: Option<Span>,
     pub(crate) object: ObjectName,
     /// The operation.
     #[serde(flatten)]
-    pub(crate) asks: Asks,
+    pub(crate) operation: Operation,
     /// A note besides the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remark: Option<Remark>,
@@ -120,37 +114,80 @@ pub(crate) struct Outcome {
     pub(crate) warnings: Vec<String>,
     /// Verdicts per release, if several are evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) releases: Option<Matrix>,
+    pub(crate) releases: Option<ReleaseMatrix>,
     /// Evaluated releases that drop `managedBy` from the object unless their feature gate is on.
-    #[serde(skip_serializing_if = "is_none")]
-    pub(crate) dropped_by: ReleaseSet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dropped_by: Option<ReleaseSet>,
     /// Findings of the rules.
     pub(crate) findings: Vec<Finding>,
 }
 
+/// A finding and its position in a file.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
-    /// The finding and its position in the object.
-    #[serde(flatten, serialize_with = "found")]
-    pub(crate) found: Found,
-    /// Position in the file.
+    #[serde(flatten, serialize_with = "with_help")]
+    pub(crate) reported: ReportedFinding,
     #[serde(flatten)]
-    pub(crate) place: Option<Span>,
-    /// The surrounding lines of the file.
+    pub(crate) span: Option<Span>,
+    /// The line of the file.
     #[serde(skip)]
     pub(crate) source: Option<Source>,
     /// The reason why the finding does not count, if it does not.
-    #[serde(rename = "excused", skip_serializing_if = "Option::is_none")]
-    pub(crate) excuse: Option<Excuse>,
+    #[serde(rename = "suppressed", skip_serializing_if = "Option::is_none")]
+    pub(crate) suppression: Option<Suppression>,
+}
+
+/// The reason why a finding does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub(crate) enum Suppression {
+    /// An exception in the object.
+    Exception { reason: String },
+    /// An entry in the baseline.
+    Baseline,
+}
+
+/// A finding or a diagnostic in a file, for formats that list them.
+pub(crate) struct Annotation<'r> {
+    pub(crate) level: Level,
+    pub(crate) file: &'r str,
+    pub(crate) span: Option<Span>,
+    /// Id of the rule or of the kind of diagnostic.
+    pub(crate) id: &'static str,
+    pub(crate) text: String,
+    pub(crate) suggestion: Option<&'r str>,
+    /// The finding with its request; [`None`] for a diagnostic.
+    pub(crate) finding: Option<(&'r Outcome, &'r Finding)>,
+}
+
+impl Annotation<'_> {
+    pub(crate) fn is_suppressed(&self) -> bool {
+        self.finding
+            .is_some_and(|(_, finding)| finding.suppression.is_some())
+    }
+}
+
+impl Finding {
+    pub(crate) fn is_denial(&self) -> bool {
+        self.reported.enforcement == Enforcement::Deny
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        if self.is_denial() {
+            Level::Error
+        } else {
+            Level::Warning
+        }
+    }
 }
 
 impl Outcome {
     /// Describes the releases with a finding. Returns [`None`] if no release was requested and all releases agree.
-    pub(crate) fn releases_of(&self, found: &Found) -> Option<String> {
-        match (self.releases, found.releases) {
-            (Some(matrix), Some(denied)) if found.enforcement == Enforcement::Deny => {
-                let accepted = matrix.asked().without(denied);
-                Some(Matrix { accepted, denied }.to_string())
+    pub(crate) fn releases_of(&self, finding: &Finding) -> Option<String> {
+        match (self.releases, finding.reported.releases) {
+            (Some(matrix), Some(denied)) if finding.is_denial() => {
+                let accepted = matrix.evaluated().without(denied);
+                Some(ReleaseMatrix { accepted, denied }.to_string())
             }
             (Some(matrix), _) => Some(matrix.to_string()),
             (None, Some(releases)) => Some(format!("kube-apiserver {releases} denies it")),
@@ -160,267 +197,263 @@ impl Outcome {
 
     /// Returns the text of a finding, including the releases with it if they differ, and the releases that deny it if
     /// several are evaluated.
-    pub(crate) fn text_of(&self, found: &Found) -> String {
-        let asked = self.releases.map_or_else(ReleaseSet::all, Matrix::asked);
-        let is_denied = self.releases.is_some() && found.enforcement == Enforcement::Deny;
-        let releases = found.releases.filter(|set| is_denied || *set != asked);
-        match (releases, self.releases, found.enforcement) {
-            (None, ..) => found.text.clone(),
-            (Some(set), Some(_), Enforcement::Warn | Enforcement::Off) => {
-                format!("{} (found by {set})", found.text)
+    pub(crate) fn text_of(&self, finding: &Finding) -> String {
+        let text = &finding.reported.text;
+        let (is_denial, has_matrix) = (finding.is_denial(), self.releases.is_some());
+        let evaluated = self
+            .releases
+            .map_or_else(ReleaseSet::all, ReleaseMatrix::evaluated);
+        match finding.reported.releases {
+            Some(releases) if is_denial && has_matrix || releases != evaluated => {
+                let releases = match self.releases_of(finding) {
+                    Some(releases) if is_denial || !has_matrix => releases,
+                    _ => format!("found by {releases}"),
+                };
+                format!("{text} ({releases})")
             }
-            _ => {
-                let releases = self.releases_of(found).unwrap_or_default();
-                format!("{} ({releases})", found.text)
-            }
+            _ => text.clone(),
         }
     }
 
     /// Formats as `UPDATE of Job.batch team-a/pi (status)`.
-    pub(crate) fn asked(&self) -> String {
-        let (object, sub) = (&self.object, self.asks.sub_resource());
-        let sub = match sub {
-            "" => String::new(),
-            sub => format!(" ({sub})"),
-        };
-        match self.asks {
-            Asks::Stored => format!("{object}, as it is stored"),
-            asks => format!("{} of {object}{sub}", asks.operation()),
+    pub(crate) fn request(&self) -> String {
+        let (object, operation) = (&self.object, self.operation.as_str());
+        match self.operation {
+            Operation::Stored => format!("{object}, as it is stored"),
+            Operation::UpdateStatus => format!("{operation} of {object} (status)"),
+            _ => format!("{operation} of {object}"),
         }
     }
 
     /// Returns a note if any evaluated release drops `managedBy`.
     pub(crate) fn dropped(&self) -> Option<String> {
-        (!self.dropped_by.is_empty()).then(|| {
-            format!(
-                "kube-apiserver {} drops spec.managedBy unless the feature JobManagedBy is on: the Job is not delegated, and no policy sees it",
-                self.dropped_by
-            )
-        })
+        let releases = self.dropped_by?;
+        Some(format!(
+            "kube-apiserver {releases} drops spec.managedBy unless the feature JobManagedBy is on: the Job is not delegated, and no policy sees it"
+        ))
     }
 
-    /// Creates a result without findings.
+    /// Creates a result with the findings of a report.
     pub(crate) fn new(
         file: &Arc<str>,
         object: ObjectName,
-        asks: Asks,
-        judgement: ObjectReport,
-        mut locate: impl FnMut(&Found) -> Option<(Span, Option<Source>)>,
+        operation: Operation,
+        report: ObjectReport,
+        mut locate: impl FnMut(&ReportedFinding) -> Option<(Span, Option<Source>)>,
     ) -> Self {
-        let findings = judgement.findings.into_iter().map(|found| {
-            let (place, source) = locate(&found).unzip();
+        let findings = report.findings.into_iter().map(|reported| {
+            let (span, source) = locate(&reported).unzip();
             Finding {
-                found,
-                place,
+                reported,
+                span,
                 source: source.flatten(),
-                excuse: None,
+                suppression: None,
             }
         });
         Self {
             file: Arc::clone(file),
-            place: None,
+            span: None,
             object,
-            asks,
+            operation,
             remark: None,
             unchecked: Vec::new(),
             user: None,
             time: None,
             findings: findings.collect(),
-            decision: judgement.decision,
-            warnings: judgement.warnings,
-            releases: judgement.releases,
-            dropped_by: ReleaseSet::default(),
+            decision: report.decision,
+            warnings: report.warnings,
+            releases: report.releases,
+            dropped_by: None,
         }
     }
 
-    /// Marks excused findings and updates the decision.
-    pub(crate) fn excuse(&mut self, mut excuse: impl FnMut(&Finding) -> Option<Excuse>) {
-        let findings = self.findings.iter_mut();
-        for finding in findings.filter(|finding| finding.excuse.is_none()) {
-            finding.excuse = excuse(finding);
+    /// Suppresses findings and updates the decision.
+    pub(crate) fn suppress(&mut self, mut reason: impl FnMut(&Finding) -> Option<Suppression>) {
+        for finding in self.findings.iter_mut().filter(|f| f.suppression.is_none()) {
+            finding.suppression = reason(finding);
         }
-        let denials = self.findings.iter();
-        let denials = denials.filter(|f| f.found.enforcement == Enforcement::Deny);
-        if !denials.clone().any(|finding| finding.excuse.is_some()) {
+        let denials = self.findings.iter().filter(|finding| finding.is_denial());
+        if denials.clone().all(|finding| finding.suppression.is_none()) {
             return;
         }
-        let counted = denials.filter(|finding| finding.excuse.is_none());
+        let mut counted = denials.filter(|finding| finding.suppression.is_none());
         if let Some(matrix) = &mut self.releases {
-            let asked = matrix.asked();
-            let denied = counted.clone().filter_map(|f| f.found.releases);
+            let denied = counted.clone().filter_map(|f| f.reported.releases);
             let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
-            *matrix = Matrix {
-                accepted: asked.without(denied),
-                denied,
-            };
+            let accepted = matrix.evaluated().without(denied);
+            *matrix = ReleaseMatrix { accepted, denied };
         }
-        if counted.count() == 0 {
+        if counted.next().is_none() {
             self.decision = Decision::Allowed;
         }
     }
 
-    /// Returns the findings that are not excused.
+    /// Returns the findings that are not suppressed.
     pub(crate) fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
         let findings = self.findings.iter();
-        findings.filter(|finding| finding.excuse.is_none())
-    }
-
-    /// Returns true if the client is warned, or would be by some release.
-    pub(crate) fn is_warned(&self) -> bool {
-        self.counted()
-            .any(|finding| finding.found.enforcement == Enforcement::Warn)
+        findings.filter(|finding| finding.suppression.is_none())
     }
 }
 
-/// The reason why a finding does not count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "by", rename_all = "lowercase")]
-pub(crate) enum Excuse {
-    /// An exception in the object.
-    Exception { reason: String },
-    /// An entry in the baseline.
-    Baseline,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sums {
-    pub(crate) judged: usize,
+/// Totals of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) evaluated: usize,
     /// Denied requests.
     pub(crate) denied: usize,
     /// Requests accepted with a warning.
     pub(crate) warned: usize,
     /// Objects and files that could not be evaluated.
-    pub(crate) unjudged: usize,
-    /// Objects of unsupported kinds.
-    pub(crate) unknown: usize,
-    /// Findings excused by an exception in the object.
+    pub(crate) errors: usize,
+    /// Other warnings.
+    pub(crate) warnings: usize,
+    /// Findings suppressed by an exception in the object.
     pub(crate) excepted: usize,
-    /// Findings excused by the baseline.
+    /// Findings suppressed by the baseline.
     pub(crate) baseline: usize,
 }
 
 impl Report {
-    pub(crate) fn sums(&self) -> Sums {
-        let is_allowed = |outcome: &&Outcome| outcome.decision.is_allowed();
-        let allowed = self.results.iter().filter(is_allowed);
-        let denied = self.results.len().saturating_sub(allowed.clone().count());
-        let warned = allowed.filter(|outcome| outcome.is_warned());
-        let findings = self.results.iter().flat_map(|r| &r.findings);
-        let excuses = findings.filter_map(|finding| finding.excuse.as_ref());
-        let unknown = self.unknown.values().copied().fold(0, u64::saturating_add);
-        Sums {
-            judged: self.results.len(),
-            denied,
-            warned: warned.count(),
-            unjudged: self.unjudged.len(),
-            unknown: usize::try_from(unknown).unwrap_or(usize::MAX),
-            excepted: excuses.clone().filter(|e| **e != Excuse::Baseline).count(),
-            baseline: excuses.filter(|e| **e == Excuse::Baseline).count(),
+    pub(crate) fn totals(&self) -> Totals {
+        let is_warning = |finding: &Finding| finding.level() == Level::Warning;
+        let allowed = self.results.iter().filter(|r| r.decision.is_allowed());
+        let suppressions = self
+            .results
+            .iter()
+            .flat_map(|outcome| &outcome.findings)
+            .filter_map(|finding| finding.suppression.as_ref());
+        let baseline = suppressions
+            .clone()
+            .filter(|s| **s == Suppression::Baseline)
+            .count();
+        Totals {
+            evaluated: self.results.len(),
+            denied: self.results.len().saturating_sub(allowed.clone().count()),
+            warned: allowed
+                .filter(|outcome| outcome.counted().any(is_warning))
+                .count(),
+            errors: self.of_level(Level::Error).count(),
+            warnings: self.of_level(Level::Warning).count(),
+            excepted: suppressions.count().saturating_sub(baseline),
+            baseline,
         }
     }
 
+    /// Returns the diagnostics of a severity.
+    pub(crate) fn of_level(&self, level: Level) -> impl Iterator<Item = &Diagnostic> {
+        let diagnostics = self.diagnostics.iter();
+        diagnostics.filter(move |diagnostic| diagnostic.level() == level)
+    }
+
     /// Returns all diagnostics: errors, then warnings, then notes.
-    pub(crate) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        let all = self.unjudged.iter().chain(&self.warnings);
-        all.chain(&self.notes)
+    pub(crate) fn sorted_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let levels = [Level::Error, Level::Warning, Level::Note];
+        levels.into_iter().flat_map(|level| self.of_level(level))
+    }
+
+    /// Returns all findings, then all diagnostics.
+    pub(crate) fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
+        let findings = self.results.iter().flat_map(|outcome| {
+            outcome.findings.iter().map(move |finding| Annotation {
+                level: finding.level(),
+                file: &outcome.file,
+                span: finding.span.clone().or_else(|| outcome.span.clone()),
+                id: finding.reported.rule.id(),
+                text: format!("{}: {}", outcome.object, outcome.text_of(finding)),
+                suggestion: finding.reported.suggestion.as_deref(),
+                finding: Some((outcome, finding)),
+            })
+        });
+        let diagnostics = self.sorted_diagnostics().map(|diagnostic| Annotation {
+            level: diagnostic.level(),
+            file: &diagnostic.file,
+            span: diagnostic.span(),
+            id: diagnostic.kind.info().id,
+            text: diagnostic.text.clone(),
+            suggestion: diagnostic.suggestion.as_deref(),
+            finding: None,
+        });
+        findings.chain(diagnostics)
     }
 
     /// Returns the exit status of the run.
-    pub(crate) fn exit(&self, judging: &Judging) -> Exit {
-        let sums = self.sums();
-        let is_warned = sums.warned > 0 || !self.warnings.is_empty();
+    pub(crate) fn exit(&self, args: &EvaluationArgs) -> Exit {
+        let totals = self.totals();
+        let is_warned = totals.warned > 0 || totals.warnings > 0;
+        let is_denied = totals.denied > 0 || args.deny_warnings && is_warned;
         Exit::first([
-            (sums.unjudged > 0, Exit::Unjudged),
-            (
-                sums.denied > 0 || judging.deny_warnings && is_warned,
-                Exit::Denied,
-            ),
-            (self.is_nothing() && !judging.allow_empty, Exit::Nothing),
+            (totals.errors > 0, Exit::Error),
+            (is_denied, Exit::Denied),
+            (self.is_nothing() && !args.allow_empty, Exit::Nothing),
         ])
     }
 
     /// Returns true if nothing was evaluated although all input could be read. Deleted objects do not count, because they
     /// need no verdict.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.results.is_empty() && self.unjudged.is_empty() && self.gone.is_empty()
+        let is_empty = self.results.is_empty() && self.deleted.is_empty() && !self.may_be_empty;
+        is_empty && self.of_level(Level::Error).next().is_none()
     }
 
     /// Counts a hint and keeps its first position.
-    pub(crate) fn hint(&mut self, text: String, place: impl FnOnce() -> String) {
-        let hint = self.hints.entry(text).or_insert_with(|| Hint {
-            place: place(),
-            count: 0,
-        });
-        hint.count = hint.count.saturating_add(1);
+    pub(crate) fn hint(&mut self, text: String, position: impl FnOnce() -> String) {
+        let hint = self.hints.entry(text);
+        let (_, count) = hint.or_insert_with(|| (position(), 0));
+        *count = count.saturating_add(1);
     }
 
-    /// Adds a diagnostic to the list for its level.
-    pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
-        match diagnostic.kind.level() {
-            Level::Error => self.unjudged.push(diagnostic),
-            Level::Warning => self.warnings.push(diagnostic),
-            Level::Note => self.notes.push(diagnostic),
+    /// Applies the arguments about warnings and empty inputs.
+    pub(crate) fn configure(&mut self, args: &EvaluationArgs) {
+        self.denies_warnings = args.deny_warnings;
+        if args.allow_empty {
+            self.counts.empty = self
+                .counts
+                .empty
+                .saturating_add(self.remove(diagnostic::Kind::Empty));
         }
     }
 
-    /// Applies the arguments: whether warnings deny, and whether inputs may be empty.
-    pub(crate) fn judge_by(&mut self, judging: &Judging) {
-        self.denies_warnings = judging.deny_warnings;
-        if judging.allow_empty {
-            let empty = self.forgive(diagnostic::Kind::Empty);
-            self.empty = self.empty.saturating_add(empty);
-        }
+    /// Removes the diagnostics of a kind. Returns their number.
+    pub(crate) fn remove(&mut self, kind: diagnostic::Kind) -> usize {
+        let before = self.diagnostics.len();
+        self.diagnostics
+            .retain(|diagnostic| diagnostic.kind != kind);
+        before.saturating_sub(self.diagnostics.len())
     }
 
-    /// Counts errors of a kind instead of reporting them. Returns their number.
-    pub(crate) fn forgive(&mut self, kind: diagnostic::Kind) -> usize {
-        let before = self.unjudged.len();
-        self.unjudged.retain(|unjudged| unjudged.kind != kind);
-        before.saturating_sub(self.unjudged.len())
-    }
-
-    /// Appends another report.
-    pub(crate) fn append(&mut self, mut other: Self) {
-        self.results.append(&mut other.results);
-        self.unjudged.append(&mut other.unjudged);
-        self.gone.append(&mut other.gone);
-        self.created.append(&mut other.created);
-        self.files.append(&mut other.files);
-        self.warnings.append(&mut other.warnings);
-        self.notes.append(&mut other.notes);
-        self.empty = self.empty.saturating_add(other.empty);
-        self.skipped = self.skipped.saturating_add(other.skipped);
-        self.fixed = self.fixed.saturating_add(other.fixed);
-        for (text, hint) in other.hints {
-            let count = hint.count;
-            let known = self.hints.entry(text).or_insert(Hint { count: 0, ..hint });
-            known.count = known.count.saturating_add(count);
-        }
-        for (kind, count) in other.unknown {
-            self.count_unknown(kind, count);
+    /// Appends other reports.
+    pub(crate) fn append(&mut self, others: Vec<Self>) {
+        for mut other in others {
+            self.results.append(&mut other.results);
+            self.diagnostics.append(&mut other.diagnostics);
+            self.deleted.append(&mut other.deleted);
+            self.created.append(&mut other.created);
+            self.files.append(&mut other.files);
+            self.counts.skipped = self.counts.skipped.saturating_add(other.counts.skipped);
+            self.counts.empty = self.counts.empty.saturating_add(other.counts.empty);
+            self.counts.fixed = self.counts.fixed.saturating_add(other.counts.fixed);
+            for (text, (position, count)) in other.hints {
+                let (_, total) = self.hints.entry(text).or_insert((position, 0));
+                *total = total.saturating_add(count);
+            }
+            for (kind, count) in other.unsupported {
+                self.count_unsupported(kind, count);
+            }
         }
     }
 
     /// Counts objects of an unsupported kind.
-    pub(crate) fn count_unknown(&mut self, kind: String, more: u64) {
-        let count = self.unknown.entry(kind).or_default();
+    pub(crate) fn count_unsupported(&mut self, kind: String, more: u64) {
+        let count = self.unsupported.entry(kind).or_default();
         *count = count.saturating_add(more);
     }
 }
 
 /// Serializes the start position of an object.
-#[expect(clippy::ref_option, reason = "serde hands out references")]
-fn start<S: Serializer>(place: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
-    let place = place.iter();
-    json.collect_map(place.flat_map(|place| [("line", place.line), ("column", place.column)]))
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands out references"
-)]
-fn is_none(set: &ReleaseSet) -> bool {
-    set.is_empty()
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn start<S: Serializer>(span: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
+    let span = span.iter();
+    json.collect_map(span.flat_map(|span| [("line", span.line), ("column", span.column)]))
 }
 
 /// Serializes `allowed`, and for a denial `code` and `message`.
@@ -435,15 +468,20 @@ fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Err
 }
 
 /// Serializes a finding with its remedy.
-fn found<S: Serializer>(found: &Found, json: S) -> Result<S::Ok, S::Error> {
+fn with_help<S: Serializer>(reported: &ReportedFinding, json: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Told<'f> {
+    struct WithHelp<'f> {
         #[serde(flatten)]
-        found: &'f Found,
+        reported: &'f ReportedFinding,
         help: String,
         page: String,
     }
-    let help = words(found.rule.documentation().fix);
-    let page = page(found.rule);
-    Told { found, help, page }.serialize(json)
+    let rule = reported.rule;
+    let (help, page) = (single_line(rule.documentation().fix), page(rule));
+    WithHelp {
+        reported,
+        help,
+        page,
+    }
+    .serialize(json)
 }

@@ -9,12 +9,12 @@ use std::thread::{self, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
-use managed_by_offline::{MalformedText, Part, Unwrapper, complete, parts, time_of};
+use managed_by_offline::{SourceDocument, Unwrapper, complete, received_time, split_documents};
 use serde::de::IgnoredAny;
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::Diagnostic;
 use crate::input::Input;
-use crate::stop;
+use crate::interrupt;
 
 /// Amount of a file that is passed on at once, in bytes.
 const CHUNK: usize = 2 << 20;
@@ -36,13 +36,13 @@ const HELD: usize = 64;
 /// Documents of files, in order.
 #[derive(Default)]
 pub(crate) struct Batch {
-    documents: Vec<Held>,
+    documents: Vec<HeldDocument>,
     /// Maximum number of documents at the end that may be held back.
     pub(crate) held: usize,
 }
 
 /// A document, as a range in a piece of a file.
-struct Held {
+struct HeldDocument {
     piece: Arc<Vec<u8>>,
     range: Range<usize>,
     source: usize,
@@ -51,63 +51,52 @@ struct Held {
 
 impl Batch {
     /// Returns the documents.
-    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
-        let held = self.documents.iter();
-        let parts = held.map(|held| Part {
+    pub(crate) fn documents(&self) -> Vec<SourceDocument<'_>> {
+        let documents = self.documents.iter().map(|held| SourceDocument {
             bytes: held.piece.get(held.range.clone()).unwrap_or_default(),
             source: held.source,
             lines_before: held.lines_before,
         });
-        parts.collect()
-    }
-
-    /// Keeps only the documents at the given indexes.
-    fn keep(&mut self, places: &[usize]) {
-        let mut documents: Vec<_> = std::mem::take(&mut self.documents)
-            .into_iter()
-            .map(Some)
-            .collect();
-        let kept = places
-            .iter()
-            .filter_map(|place| documents.get_mut(*place)?.take());
-        self.documents = kept.collect();
+        documents.collect()
     }
 }
 
-/// Passes the documents of files, and errors about files, to callbacks. A single file is read in its own order; several
-/// files are merged by audit event time, because each API server writes its own. The callback returns the indexes of
-/// documents to hold back.
+/// Passes the documents of files to a callback, and returns errors about files. A single file is read in its own order;
+/// several files are merged by audit event time, because each API server writes its own. The callback returns the indexes
+/// of documents to hold back.
 pub(crate) fn each_batch(
     inputs: &[Input],
     bar: &ProgressBar,
-    mut each: impl FnMut(Result<&Batch, Diagnostic>) -> io::Result<Vec<usize>>,
-) -> io::Result<()> {
-    let mut sources = Vec::new();
+    mut each: impl FnMut(&Batch) -> io::Result<Vec<usize>>,
+) -> io::Result<Vec<Diagnostic>> {
+    let (mut sources, mut errors) = (Vec::new(), Vec::new());
     for (number, input) in inputs.iter().enumerate() {
         match Source::new(number, input, bar, inputs.len() > 1) {
             Ok(source) => sources.push(source),
-            Err(unjudged) => _ = each(Err(unjudged))?,
+            Err(error) => errors.push(error),
         }
     }
     let mut batch = Batch::default();
     loop {
         // Documents from a pipe are evaluated immediately, unless documents are held back.
         let is_live = matches!(&*sources, [source] if !source.is_file);
-        let filled = sources.iter_mut().map(|source| source.fill(is_live));
-        let malformed: Vec<_> = filled.collect();
-        let is_stopped = stop::is_asked();
-        let is_over = is_stopped || sources.iter().all(Source::is_over);
+        for source in &mut sources {
+            errors.extend(source.fill(is_live));
+        }
+        let is_interrupted = interrupt::is_interrupted();
+        let is_over = is_interrupted || sources.iter().all(Source::is_over);
         take(&mut sources, &mut batch);
         batch.held = if is_over || is_live { 0 } else { HELD };
         if !batch.documents.is_empty() {
-            let waiting = each(Ok(&batch))?;
-            batch.keep(&waiting);
+            let held = each(&batch)?;
+            let documents = std::mem::take(&mut batch.documents).into_iter();
+            let documents = documents
+                .enumerate()
+                .filter(|(index, _)| held.contains(index));
+            batch.documents = documents.map(|(_, document)| document).collect();
         }
-        for malformed in malformed.into_iter().flatten() {
-            each(Err(malformed))?;
-        }
-        if is_stopped || is_over && sources.iter().all(|source| source.documents.is_empty()) {
-            return Ok(());
+        if is_interrupted || is_over && sources.iter().all(|source| source.documents.is_empty()) {
+            return Ok(errors);
         }
     }
 }
@@ -127,22 +116,21 @@ fn take(sources: &mut [Source], batch: &mut Batch) {
         };
         batch
             .documents
-            .extend(first.documents.pop_front().map(|(_, held)| held));
+            .extend(first.documents.pop_front().map(|(_, document)| document));
     }
 }
 
 /// A file that is being read.
 struct Source {
     number: usize,
-    name: Arc<str>,
     is_file: bool,
     /// True if documents are merged by time.
     has_order: bool,
     from: Receiver<Vec<u8>>,
-    reader: Option<JoinHandle<Option<MalformedText>>>,
+    reader: Option<JoinHandle<Option<Diagnostic>>>,
     lines: u64,
     /// Documents that are not taken yet, each with its time or the time of its predecessor.
-    documents: VecDeque<(Vec<u8>, Held)>,
+    documents: VecDeque<(Vec<u8>, HeldDocument)>,
     /// The last time.
     time: Vec<u8>,
 }
@@ -163,10 +151,17 @@ impl Source {
         };
         let (to, from) = mpsc::sync_channel(waiting);
         // On an interrupt, this thread is not joined: it may block on a pipe without data.
-        let reader = Some(thread::spawn(move || pump(file, chunk, &to)));
+        let input = input.clone();
+        let reader = Some(thread::spawn(move || {
+            let error = pump(file, chunk, &to)?;
+            // An error about an empty file has no text.
+            Some(match &*error {
+                "" => input.empty(),
+                _ => Diagnostic::of_file(&input.name, error),
+            })
+        }));
         Ok(Self {
             number,
-            name: Arc::clone(&input.name),
             is_file: size.is_some(),
             has_order,
             from,
@@ -188,7 +183,7 @@ impl Source {
     /// Waits for documents if there are none. At the end of the file, returns its error, if any.
     fn fill(&mut self, is_live: bool) -> Option<Diagnostic> {
         while self.documents.is_empty() && self.reader.is_some() {
-            match self.from.recv_timeout(stop::INTERVAL) {
+            match self.from.recv_timeout(interrupt::INTERVAL) {
                 Ok(mut piece) => {
                     // Data that arrived meanwhile is evaluated together, on all cores.
                     while is_live && piece.len() < CHUNK / 2 {
@@ -199,23 +194,17 @@ impl Source {
                     }
                     self.add(piece);
                 }
-                Err(RecvTimeoutError::Timeout) if stop::is_asked() => {
+                Err(RecvTimeoutError::Timeout) if interrupt::is_interrupted() => {
                     // Data received so far is still evaluated: queued pieces, and the piece that the reader holds.
-                    let come: Vec<_> = self
-                        .from
-                        .try_iter()
-                        .take(WAITING.saturating_add(1))
-                        .collect();
-                    self.add(come.concat());
+                    let received = self.from.try_iter().take(WAITING.saturating_add(1));
+                    let received: Vec<_> = received.collect();
+                    self.add(received.concat());
                     return None;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    let reader = self.reader.take()?;
-                    let malformed = reader
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                    return malformed.map(|malformed| of_file(&self.name, malformed));
+                    let result = self.reader.take()?.join();
+                    return result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 }
             }
         }
@@ -224,43 +213,26 @@ impl Source {
 
     fn add(&mut self, piece: Vec<u8>) {
         let piece = Arc::new(piece);
-        let (parts, lines) = parts(&piece, self.number, self.lines);
-        for part in parts {
+        let (documents, lines) = split_documents(&piece, self.number, self.lines);
+        for document in documents {
             if self.has_order
-                && let Some(time) = time_of(part.bytes)
+                && let Some(time) = received_time(document.bytes)
             {
                 time.clone_into(&mut self.time);
             }
-            let start = part
-                .bytes
-                .as_ptr()
-                .addr()
-                .saturating_sub(piece.as_ptr().addr());
-            let held = Held {
+            let address = document.bytes.as_ptr().addr();
+            let start = address.saturating_sub(piece.as_ptr().addr());
+            let held = HeldDocument {
                 piece: Arc::clone(&piece),
-                range: start..start.saturating_add(part.bytes.len()),
-                source: part.source,
-                lines_before: part.lines_before,
+                range: start..start.saturating_add(document.bytes.len()),
+                source: document.source,
+                lines_before: document.lines_before,
             };
             self.documents.push_back((self.time.clone(), held));
         }
         self.lines = self.lines.saturating_add(lines);
     }
 }
-
-/// Creates a diagnostic for a file.
-fn of_file(name: &Arc<str>, malformed: MalformedText) -> Diagnostic {
-    let is_empty = malformed.text == EMPTY;
-    let diagnostic = Diagnostic::new(name, malformed);
-    if is_empty {
-        diagnostic.of(Kind::Empty)
-    } else {
-        diagnostic
-    }
-}
-
-/// The error for an empty file.
-const EMPTY: &str = "is empty";
 
 /// Bytes that are received but not passed on.
 #[derive(Default)]
@@ -272,7 +244,7 @@ struct Pieces {
 
 impl Pieces {
     /// Returns the complete documents.
-    fn next(&mut self, is_last: bool) -> Result<Vec<u8>, MalformedText> {
+    fn next(&mut self, is_last: bool) -> Result<Vec<u8>, String> {
         // A document may start at the first new byte.
         let from = self.known.saturating_sub(1);
         let new = self.bytes.get(from..).unwrap_or_default();
@@ -285,19 +257,16 @@ impl Pieces {
             end = self.bytes.len();
         }
         if end == 0 && self.bytes.len() > MAX_DOCUMENT {
-            let text = format!("holds a document of more than {} MiB", MAX_DOCUMENT >> 20);
-            return Err(MalformedText::whole(text));
+            let limit = MAX_DOCUMENT >> 20;
+            return Err(format!("a document is larger than {limit} MiB"));
         }
         let rest = self.bytes.get(end..).unwrap_or_default();
         self.known = rest.len();
         if end == 0 {
             return Ok(Vec::new());
         }
-        // The next piece is probably about as long.
-        let mut behind = Vec::with_capacity(self.bytes.len());
-        behind.extend_from_slice(rest);
-        self.bytes.truncate(end);
-        Ok(std::mem::replace(&mut self.bytes, behind))
+        let rest = self.bytes.split_off(end);
+        Ok(std::mem::replace(&mut self.bytes, rest))
     }
 }
 
@@ -306,59 +275,50 @@ fn is_document(bytes: &[u8]) -> bool {
     bytes.ends_with(b"}\n") && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
-/// Reads a file, decompresses it, and sends it to the receiver. Returns an error about the file.
-fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Option<MalformedText> {
+/// Reads a file, decompresses it, and sends it to the receiver. Returns an error about the file; empty for an empty file.
+fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Option<String> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut start = Vec::new();
     if let Err(e) = file.by_ref().take(4).read_to_end(&mut start) {
-        return Some(cannot_be_read("", &e));
+        return Some(format!("cannot be read: {e}"));
     }
-    let whole = |start: &[u8], file| io::Cursor::new(start.to_owned()).chain(file);
-    match &*start {
-        [] => Some(MalformedText::whole(EMPTY)),
-        [0x1f, 0x8b, ..] => pump_plain(
-            MultiGzDecoder::new(whole(&start, file)),
-            "gzip",
-            &[],
-            chunk,
-            to,
-        ),
-        [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole(&start, file)) {
-            Ok(unpacked) => pump_plain(unpacked, "zstd", &[], chunk, to),
-            Err(e) => Some(MalformedText::whole(format!("is no zstd: {e}"))),
+    let format = start.clone();
+    let whole = io::Cursor::new(start).chain(file);
+    match &*format {
+        [] => Some(String::new()),
+        [0x1f, 0x8b, ..] => pump_plain(MultiGzDecoder::new(whole), "gzip", chunk, to),
+        [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole) {
+            Ok(unpacked) => pump_plain(unpacked, "zstd", chunk, to),
+            Err(e) => Some(format!("not zstd: {e}")),
         },
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
-            Some(MalformedText::whole("is UTF-16, expected UTF-8"))
-        }
-        _ => pump_plain(file, "", &start, chunk, to),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16, expected UTF-8".to_owned()),
+        _ => pump_plain(whole, "", chunk, to),
     }
 }
 
-/// Reads an uncompressed or decompressed file, after its first bytes, in the same way.
+/// Reads an uncompressed or decompressed file.
 fn pump_plain(
     mut file: impl Read,
-    packed: &str,
-    start: &[u8],
+    compression: &str,
     chunk: usize,
     to: &SyncSender<Vec<u8>>,
-) -> Option<MalformedText> {
+) -> Option<String> {
     let mut pieces = Pieces::default();
     let mut unwrapper = Unwrapper::default();
-    // The bytes that were read already come first.
-    unwrapper.push(start, false, &mut pieces.bytes);
     let mut is_first = true;
     let mut buffer = vec![0; READ];
     loop {
-        let (read, malformed) = match file.read(&mut buffer) {
+        let (read, error) = match file.read(&mut buffer) {
             Ok(read) => (read, None),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => (0, Some(cannot_be_read(packed, &e))),
+            Err(e) if compression.is_empty() => (0, Some(format!("cannot be read: {e}"))),
+            Err(e) => (0, Some(format!("truncated or damaged {compression}: {e}"))),
         };
         let is_over = read == 0;
         let new = buffer.get(..read).unwrap_or_default();
         unwrapper.push(new, is_over, &mut pieces.bytes);
         if is_first && pieces.bytes.iter().take(8192).any(|byte| *byte == 0) {
-            return Some(MalformedText::whole("is a binary file, expected JSON"));
+            return Some("binary file, expected JSON".to_owned());
         }
         is_first &= pieces.bytes.is_empty();
         if !is_over && pieces.bytes.len() < chunk {
@@ -366,28 +326,21 @@ fn pump_plain(
         }
         let piece = match pieces.next(is_over) {
             Ok(piece) => piece,
-            Err(malformed) => return Some(malformed),
+            Err(error) => return Some(error),
         };
         if !piece.is_empty() {
             // Each chunk of a long piece takes a slot: send as many empty pieces before it.
-            let mut places = piece.chunks(CHUNK).skip(1);
-            let taken = places.try_for_each(|_| to.send(Vec::new()));
+            let mut slots = piece.chunks(CHUNK).skip(1);
+            let sent = slots.try_for_each(|_| to.send(Vec::new()));
             // If the receiver is gone, the error is not needed either.
-            if taken.and_then(|()| to.send(piece)).is_err() {
-                return malformed;
+            if sent.and_then(|()| to.send(piece)).is_err() {
+                return error;
             }
         }
         if is_over {
-            return malformed;
+            return error;
         }
     }
-}
-
-fn cannot_be_read(packed: &str, e: &io::Error) -> MalformedText {
-    MalformedText::whole(match packed {
-        "" => format!("cannot be read to its end: {e}"),
-        packed => format!("is {packed} that was cut or damaged: {e}"),
-    })
 }
 
 #[cfg(test)]
@@ -395,20 +348,20 @@ mod tests {
     use super::Pieces;
 
     /// Returns the pieces that are passed on for each input.
-    fn pieces(coming: &[&str]) -> Vec<String> {
+    fn pieces(input: &[&str]) -> Vec<String> {
         let mut pieces = Pieces::default();
-        let mut handed_out = Vec::new();
-        let mut coming = coming.iter().peekable();
-        while let Some(bytes) = coming.next() {
+        let mut all = Vec::new();
+        let mut input = input.iter().peekable();
+        while let Some(bytes) = input.next() {
             pieces.bytes.extend_from_slice(bytes.as_bytes());
-            let piece = pieces.next(coming.peek().is_none()).unwrap();
-            handed_out.push(String::from_utf8(piece).unwrap());
+            let piece = pieces.next(input.peek().is_none()).unwrap();
+            all.push(String::from_utf8(piece).unwrap());
         }
-        handed_out
+        all
     }
 
     #[test]
-    fn a_document_is_handed_out_when_it_has_come() {
+    fn document_is_passed_on_when_it_is_complete() {
         // One line per document, as kube-apiserver writes them.
         assert_eq!(
             pieces(&["{\"a\":1}\n{\"b\"", ":2}\n", "{\"c\":3}", "\n", ""]),
@@ -428,7 +381,7 @@ mod tests {
 
     /// Checks that bytes are not scanned again: a list may arrive in a thousand pieces.
     #[test]
-    fn what_is_known_to_be_incomplete_is_remembered() {
+    fn incomplete_bytes_are_scanned_once() {
         let mut pieces = Pieces::default();
         pieces.bytes.extend_from_slice(b"{\n  \"items\": [\n");
         for _ in 0..100 {

@@ -15,7 +15,7 @@ mod verdict;
 
 use managed_by::UserInfo;
 use managed_by::{AdmissionRequest, AdmissionReview};
-use managed_by_offline::Judge;
+use managed_by_offline::Evaluator;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -96,8 +96,9 @@ pub fn validate_settings(settings: &str) -> String {
 /// If the settings are invalid.
 pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     settings::with(settings, |settings| {
-        let judge = Judge::new(settings.clone(), None);
-        let evaluated = |request: &AdmissionRequest<'_>| ReviewVerdict::of(judge.review(request));
+        let evaluator = Evaluator::new(settings.clone(), None);
+        let evaluated =
+            |request: &AdmissionRequest<'_>| ReviewVerdict::of(evaluator.evaluate(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => evaluated(&request),
             // It may be an `AdmissionReview`, which contains the request.

@@ -73,7 +73,7 @@ pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Resu
         let documents = answers.documents(text, "new");
         for document in &documents {
             for object in answers.objects(text, document, "new") {
-                let request = object.alone(&options.namespace, &options.user);
+                let request = object.request(&options.namespace, &options.user);
                 answers.judge(text, document, &object, &request);
             }
         }
@@ -213,9 +213,9 @@ impl<'s> Answers<'s> {
             });
             self.all_releases.then(|| each.collect())
         };
-        let answered = request.read(|request| {
+        let answered = request.with_request(|request| {
             let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
-            let verdict = |judgement| ReviewVerdict::of(ObjectReport::of(&judgement));
+            let verdict = |judgement| ReviewVerdict::of(ObjectReport::new(&judgement));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
             let of_one = |release| all.as_ref()?.only(release).map(verdict);
             (verdict(evaluate(None)), of_each(&of_one))
@@ -230,7 +230,7 @@ impl<'s> Answers<'s> {
         };
         // Only reviewed objects have the annotation `mode`, including custom kinds in the settings.
         let annotations = &verdict_of_settings.audit_annotations;
-        if !object.is_known() && !annotations.iter().any(|(key, _)| *key == "mode") {
+        if !object.is_supported() && !annotations.iter().any(|(key, _)| *key == "mode") {
             let dot = if object.group().is_empty() { "" } else { "." };
             let name = format!("{}{dot}{}", object.kind(), object.group());
             self.lint.unknown.push(name);

@@ -1,8 +1,8 @@
 //! Implements `replay`: reviews a recorded history chunk by chunk.
 
 use managed_by::{ReleaseSet, Settings};
-use managed_by_offline::replay::{ObjectName, Row, RowKey, Said, Seen};
-use managed_by_offline::{Judge, Replay, Step, Tally, complete};
+use managed_by_offline::replay::{ObjectName, RecordPosition, Row, RowKey, StepResult};
+use managed_by_offline::{Evaluator, Replay, Step, Tally, complete};
 use self_cell::self_cell;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -179,7 +179,7 @@ impl Replayer {
             Owned::try_new(settings::json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
                 let settings = settings.map_err(|p| Error::argument("settings", &p.to_string()))?;
-                Ok(Replay::new(Judge::new(settings.for_tools(), releases)))
+                Ok(Replay::new(Evaluator::new(settings.for_tools(), releases)))
             })
         };
         let replay = owned().map_err(|malformed| crate::answer::<()>(&Err(malformed)))?;
@@ -226,8 +226,8 @@ impl Replayer {
 impl ReplayStep {
     fn of(step: Step) -> Self {
         let mut entry = Self {
-            line: step.seen.line,
-            time: step.seen.time,
+            line: step.position.line,
+            time: step.position.time,
             object: step.object,
             operation: None,
             sub_resource: None,
@@ -237,18 +237,18 @@ impl ReplayStep {
             skipped: None,
             message: None,
         };
-        match step.said {
-            Said::Found(request) => {
-                entry.operation = Some(request.asks.operation());
-                entry.stored = request.asks.is_stored().then_some(true);
+        match step.result {
+            StepResult::Evaluated(request) => {
+                entry.operation = Some(request.operation.as_str());
+                entry.stored = request.operation.is_stored().then_some(true);
                 entry.sub_resource =
-                    Some(request.asks.sub_resource()).filter(|sub| !sub.is_empty());
+                    Some(request.operation.subresource()).filter(|sub| !sub.is_empty());
                 entry.username = request.user;
-                entry.verdict = Some(ReviewVerdict::of(request.judgement));
+                entry.verdict = Some(ReviewVerdict::of(request.report));
             }
-            Said::Unjudged(unjudged) => {
-                entry.skipped = Some(unjudged.why.as_str());
-                entry.message = Some(unjudged.text);
+            StepResult::Skipped(skipped) => {
+                entry.skipped = Some(skipped.reason.as_str());
+                entry.message = Some(skipped.text);
             }
         }
         entry
@@ -261,25 +261,25 @@ impl ReplayTally {
             counts: ReplayCounts {
                 lines,
                 documents: tally.documents,
-                evaluated: tally.judged,
+                evaluated: tally.evaluated,
                 denied: tally.denied,
                 warned: tally.warned,
                 stored: tally.stored,
-                stored_found: tally.stored_found,
-                skipped: tally.unjudged_count(),
-                refused: tally.refused,
+                stored_found: tally.stored_with_findings,
+                skipped: tally.skipped_count(),
+                refused: tally.rejected,
                 live,
             },
             rows: tally.rows.iter().map(ReplayRow::of).collect(),
-            unknown: tally.unknown.iter().map(|(kind, _)| kind.clone()).collect(),
+            unknown: tally.unsupported.keys().cloned().collect(),
         }
     }
 }
 
 impl ReplayRow {
-    fn of((key, row): &(RowKey, Row)) -> Self {
+    fn of((key, row): (&RowKey, &Row)) -> Self {
         let Row { first, last, .. } = row;
-        let time = |seen: &Seen| seen.time.clone();
+        let time = |position: &RecordPosition| position.time.clone();
         Self {
             kind: key.kind.clone(),
             rule: key.rule,

@@ -78,7 +78,7 @@ fn from_text(text: &str) -> Result<String, Error> {
 
 /// Returns the settings in a text, if any.
 fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
-    let mut all = SettingsText::all(text).map_err(|unreadable| {
+    let (mut all, _) = SettingsText::find(text).map_err(|unreadable| {
         let position = Position::at(text, unreadable.line, unreadable.column);
         whole(&unreadable.to_string(), Some(position))
     })?;

@@ -1,7 +1,7 @@
 //! Verdicts, findings and positions in a text, as the package returns them.
 
 use managed_by::{Malformed, Release, ReleaseSet};
-use managed_by_offline::{Found, Located, ObjectReport};
+use managed_by_offline::{Located, ObjectReport, ReportedFinding};
 use serde::{Serialize, Serializer};
 
 /// Verdict on an admission request.
@@ -36,7 +36,7 @@ pub struct ReviewVerdict {
 pub struct Finding {
     /// The finding.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: ReportedFinding,
     /// Position in the text, for `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]

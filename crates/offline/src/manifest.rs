@@ -2,15 +2,13 @@
 
 use managed_by::{Malformed, UserInfo};
 
-use crate::asks::Asks;
 use crate::document::Document;
-use crate::json::{Members, elements};
-use crate::malformed::MalformedText;
+use crate::json::{Members, elements, is_equal};
 use crate::object_name::ObjectName;
 use crate::path::Path;
 use crate::record::State;
-use crate::request::{Remark, Request, Who};
-use crate::same::same;
+use crate::request::{Operation, Remark, Request, RequestUser};
+use crate::text::MalformedText;
 
 /// Maximum depth of nested lists.
 const MAX_LISTS: usize = 8;
@@ -20,7 +18,7 @@ const MAX_LISTS: usize = 8;
 pub struct Object<'d> {
     state: State<'d>,
     /// Path of the object in the document: empty, or `items[2]`.
-    place: String,
+    path: String,
 }
 
 impl Object<'_> {
@@ -51,20 +49,20 @@ impl Object<'_> {
 
     /// Returns the full name, with a default namespace. An object with `generateName` is named `prefix-*`.
     pub fn full_name(&self, namespace: &str) -> ObjectName {
-        let mut name = ObjectName::of(&self.state);
+        let mut name = ObjectName::new(&self.state);
         if name.namespace.is_empty() {
             namespace.clone_into(&mut name.namespace);
         }
         if name.name.is_empty() {
-            let metadata = Members::of(self.json()).map(|members| members.object("metadata"));
-            let prefix = metadata.and_then(|metadata| metadata.string("generateName"));
+            let members = Members::parse(self.json()).unwrap_or_default();
+            let prefix = members.object("metadata").string("generateName");
             name.name.extend(prefix.map(|prefix| format!("{prefix}*")));
         }
         name
     }
 
     /// Returns true if the library supports the kind.
-    pub fn is_known(&self) -> bool {
+    pub fn is_supported(&self) -> bool {
         managed_by::Kind::find(self.group(), self.version(), self.kind()).is_some()
     }
 
@@ -79,44 +77,44 @@ impl Object<'_> {
     /// Returns an error if a field has the wrong type.
     pub fn check(&self) -> Result<(), Malformed> {
         let user = UserInfo::default();
-        let request = self.request(Asks::Create, None, "", &user);
-        request.read(|_| ())
+        let request = self.request_for(Operation::Create, None, "", &user);
+        request.with_request(|_| ())
     }
 
     /// Converts a path in the object to a path in the document.
     pub fn path_of(&self, path: &str) -> Path {
-        Path::parse(&self.place).join(&Path::parse(path))
+        Path::parse(&self.path).join(&Path::parse(path))
     }
 
     /// Returns the request for a single object, with a default namespace. An object with a status and server-set metadata,
     /// as `kubectl get` prints it, is a stored object. Any other object is a create without its status, which the API
     /// server drops.
-    pub fn alone<'o>(&'o self, namespace: &'o str, user: &'o UserInfo<'o>) -> Request<'o> {
-        let (asks, remark) = match (self.state.has_status(), self.state.is_from_server()) {
-            (false, _) => (Asks::Create, None),
-            (true, true) => (Asks::Stored, Some(Remark::Stored)),
-            (true, false) => (Asks::Create, Some(Remark::StatusDropped)),
+    pub fn request<'o>(&'o self, namespace: &'o str, user: &'o UserInfo<'o>) -> Request<'o> {
+        let (operation, remark) = match (self.state.has_status(), self.state.is_from_server()) {
+            (false, _) => (Operation::Create, None),
+            (true, true) => (Operation::Stored, Some(Remark::Stored)),
+            (true, false) => (Operation::Create, Some(Remark::StatusDropped)),
         };
-        let request = self.request(asks, None, namespace, user);
+        let request = self.request_for(operation, None, namespace, user);
         Request { remark, ..request }
     }
 
-    fn request<'o>(
+    fn request_for<'o>(
         &'o self,
-        asks: Asks,
+        operation: Operation,
         old: Option<&'o State<'o>>,
         namespace: &'o str,
         user: &'o UserInfo<'o>,
     ) -> Request<'o> {
         let own = self.namespace();
         Request {
-            asks,
+            operation,
             remark: None,
             state: &self.state,
-            before: old,
+            old,
             is_half: false,
             namespace: if own.is_empty() { namespace } else { own },
-            user: Who::Named(user),
+            user: RequestUser::Given(user),
         }
     }
 }
@@ -133,11 +131,11 @@ pub fn updates<'o>(
     user: &'o UserInfo<'o>,
 ) -> Vec<Request<'o>> {
     let (before, after) = (&old.state, &new.state);
-    let changes_status = after.has_status() && !same(before.status, after.status);
+    let changes_status = after.has_status() && !is_equal(before.status, after.status);
     if !is_status && !changes_status {
-        return vec![new.request(Asks::Update, Some(before), namespace, user)];
+        return vec![new.request_for(Operation::Update, Some(before), namespace, user)];
     }
-    let mut request = new.request(Asks::UpdateStatus, Some(before), namespace, user);
+    let mut request = new.request_for(Operation::UpdateStatus, Some(before), namespace, user);
     request.is_half = !is_status && after.differs_beside_status(before);
     request.first_half().into_iter().chain([request]).collect()
 }
@@ -151,57 +149,50 @@ pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, Malform
         Some(items) => add_items(&items, "", 0, None, &mut objects),
         None => add(json, String::new(), 0, None, &mut objects),
     }
-    let located = |(place, text): NoObject| {
-        let located = document.locate(&Path::parse(&place));
+    let locate = |(path, text): InvalidItem| {
+        let located = document.locate(&Path::parse(&path));
         MalformedText::at(located.line, located.column, text)
     };
     let objects = objects.into_iter();
-    objects.map(|object| object.map_err(located)).collect()
+    objects.map(|object| object.map_err(locate)).collect()
 }
 
-/// The path of a value that is not an object, and the expected type.
-type NoObject = (String, &'static str);
+/// The path of a value that is not an object, and the error.
+type InvalidItem = (String, &'static str);
 
 fn add<'d>(
     json: &'d str,
-    place: String,
+    path: String,
     depth: usize,
     list: Option<&State<'d>>,
-    objects: &mut Vec<Result<Object<'d>, NoObject>>,
+    objects: &mut Vec<Result<Object<'d>, InvalidItem>>,
 ) {
-    let Some(members) = Members::of(json) else {
-        objects.push(Err((place, "expected an object")));
-        return;
+    let Some(members) = Members::parse(json) else {
+        return objects.push(Err((path, "expected an object")));
     };
-    let state = match list {
-        Some(list) => State::of_item(json, &members, list),
-        None => State::of(json, &members),
-    };
+    let state = State::new(json, &members, list);
     let items = state.items.filter(|_| state.kind.ends_with("List"));
     match items.map(elements) {
         Some(Some(items)) if depth < MAX_LISTS => {
-            let place = if place.is_empty() {
-                "items".to_owned()
-            } else {
-                format!("{place}.items")
-            };
-            let deeper = depth.saturating_add(1);
-            add_items(&items, &place, deeper, Some(&state), objects);
+            let dot = if path.is_empty() { "" } else { "." };
+            let items_path = format!("{path}{dot}items");
+            let depth = depth.saturating_add(1);
+            add_items(&items, &items_path, depth, Some(&state), objects);
         }
-        Some(Some(_)) => objects.push(Err((place, "a list in a list in a list, and so on"))),
-        Some(None) => objects.push(Err((place, "a list whose items are no array"))),
-        None => objects.push(Ok(Object { state, place })),
+        Some(Some(_)) => objects.push(Err((path, "lists are nested too deeply"))),
+        Some(None) => objects.push(Err((path, "expected an array of items"))),
+        None => objects.push(Ok(Object { state, path })),
     }
 }
 
 fn add_items<'d>(
     items: &[&'d str],
-    place: &str,
+    path: &str,
     depth: usize,
     list: Option<&State<'d>>,
-    objects: &mut Vec<Result<Object<'d>, NoObject>>,
+    objects: &mut Vec<Result<Object<'d>, InvalidItem>>,
 ) {
     for (index, item) in items.iter().enumerate() {
-        add(item, format!("{place}[{index}]"), depth, list, objects);
+        add(item, format!("{path}[{index}]"), depth, list, objects);
     }
 }

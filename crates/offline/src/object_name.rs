@@ -24,34 +24,36 @@ pub struct ObjectName {
 
 impl ObjectName {
     /// Returns the name of an object in a state.
-    pub(crate) fn of(state: &State<'_>) -> Self {
-        let metadata = &state.metadata;
+    pub(crate) fn new(state: &State<'_>) -> Self {
         Self {
-            group: state.group.clone().into_owned(),
-            version: state.version.clone().into_owned(),
-            kind: state.kind.clone().into_owned(),
-            namespace: metadata.namespace.clone().into_owned(),
-            name: metadata.name.clone().into_owned(),
+            group: state.group.to_string(),
+            version: state.version.to_string(),
+            kind: state.kind.to_string(),
+            namespace: state.metadata.namespace.to_string(),
+            name: state.metadata.name.to_string(),
         }
     }
 
     /// Returns the kind and group: `Job.batch`, `Pod`.
     pub fn kind_and_group(&self) -> String {
-        kind_and_group(&self.kind, &self.group)
+        match &*self.group {
+            "" => self.kind.clone(),
+            group => format!("{}.{group}", self.kind),
+        }
     }
-}
 
-/// Returns a kind and group like [`ObjectName::kind_and_group`].
-pub(crate) fn kind_and_group(kind: &str, group: &str) -> String {
-    let dot = if group.is_empty() { "" } else { "." };
-    format!("{kind}{dot}{group}")
+    /// Returns the namespace and name: `team-a/pi`.
+    pub fn namespaced_name(&self) -> String {
+        match &*self.namespace {
+            "" => self.name.clone(),
+            namespace => format!("{namespace}/{}", self.name),
+        }
+    }
 }
 
 /// Formats as `Job.batch team-a/pi`.
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slash = if self.namespace.is_empty() { "" } else { "/" };
-        let kind = self.kind_and_group();
-        write!(f, "{kind} {}{slash}{}", self.namespace, self.name)
+        write!(f, "{} {}", self.kind_and_group(), self.namespaced_name())
     }
 }

@@ -1,30 +1,82 @@
-//! Requests for the library, and their JSON representation.
+//! Admission requests for the library, and their JSON representation.
 
 use managed_by::{AdmissionRequest, Change, Kind, UserInfo};
 use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
+use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::asks::Asks;
 use crate::json::Members;
 use crate::object_name::ObjectName;
 use crate::record::State;
+
+/// The operation of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A create by a client, without a status, because the API server drops it.
+    Create,
+    /// No operation: the object is stored, and its status counts. It cannot be denied, because there is no request.
+    Stored,
+    /// An update of the main resource by a client; the status stays unchanged.
+    Update,
+    /// An update of the status by a client; the rest stays unchanged.
+    UpdateStatus,
+    /// A deletion by a client.
+    Delete,
+}
+
+impl Operation {
+    /// Returns the operation in an `AdmissionRequest`. Like the background audit, stored objects use CREATE.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create | Self::Stored => "CREATE",
+            Self::Update | Self::UpdateStatus => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Returns the subresource; empty for the main resource.
+    pub const fn subresource(self) -> &'static str {
+        match self {
+            Self::UpdateStatus => "status",
+            Self::Create | Self::Stored | Self::Update | Self::Delete => "",
+        }
+    }
+
+    /// Returns true if the object is evaluated as stored.
+    pub const fn is_stored(self) -> bool {
+        matches!(self, Self::Stored)
+    }
+}
+
+/// Serializes `operation`, `subResource` and, for stored objects, `stored`.
+impl Serialize for Operation {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let mut members = json.serialize_map(None)?;
+        members.serialize_entry("operation", self.as_str())?;
+        members.serialize_entry("subResource", self.subresource())?;
+        if self.is_stored() {
+            members.serialize_entry("stored", &true)?;
+        }
+        members.end()
+    }
+}
 
 /// A request on an object. It serializes as an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The operation.
-    pub asks: Asks,
+    pub operation: Operation,
     /// A note about the request, besides the verdict.
     pub remark: Option<Remark>,
     /// The object after the change.
     pub(crate) state: &'a State<'a>,
-    /// The object before the change.
-    pub(crate) before: Option<&'a State<'a>>,
+    /// The object before an update.
+    pub(crate) old: Option<&'a State<'a>>,
     /// True for one of the two requests that a change of the status and the rest becomes.
     pub(crate) is_half: bool,
     pub(crate) namespace: &'a str,
-    pub(crate) user: Who<'a>,
+    pub(crate) user: RequestUser<'a>,
 }
 
 /// A note about a request, besides the verdict. It is not a warning.
@@ -41,7 +93,7 @@ impl Remark {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::StatusDropped => "the API server drops the status of a create",
-            Self::Stored => "judged as a stored object, with its status",
+            Self::Stored => "evaluated as a stored object, with its status",
         }
     }
 }
@@ -54,69 +106,69 @@ impl Serialize for Remark {
 
 /// The requesting user.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Who<'a> {
+pub(crate) enum RequestUser<'a> {
     /// `userInfo` of the record, as JSON.
     Recorded(Option<&'a str>),
-    Named(&'a UserInfo<'a>),
+    Given(&'a UserInfo<'a>),
 }
-
-/// The UID of requests that do not come from an API server.
-const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 impl Request<'_> {
     /// Returns the name of the object.
     pub fn object(&self) -> ObjectName {
-        ObjectName::of(self.state)
+        ObjectName::new(self.state)
     }
 
     /// Builds the library's representation of the request and passes it to a closure.
     ///
     /// # Errors
     /// Returns an error if an object or `userInfo` has a field of the wrong type.
-    pub fn read<T>(
+    pub fn with_request<T>(
         &self,
-        ask: impl FnOnce(&AdmissionRequest<'_>) -> T,
+        each: impl FnOnce(&AdmissionRequest<'_>) -> T,
     ) -> Result<T, managed_by::Malformed> {
         let object = self.state.object();
-        let before = self.before.map(State::object);
-        let before = before.as_deref().filter(|_| self.asks.is_update());
-        let half = self
-            .before
-            .filter(|_| self.is_half && self.asks.is_update());
-        let half = half.map(|before| Written::WithStatus(self.state.text, before.status));
-        let half = half.map(|half| serde_json::to_string(&half).unwrap_or_default());
-        let half = half.as_deref().map(|half| self.state.with_text(half));
-        let (object, half) = (&*object, half.as_ref());
-        let change = match before {
-            Some(old) if self.asks == Asks::UpdateStatus => Change::UpdateStatus {
+        let old = self.old.map(State::object);
+        let intermediate = self
+            .intermediate()
+            .and_then(|half| serde_json::to_string(&half).ok());
+        let intermediate = intermediate
+            .as_deref()
+            .map(|json| self.state.with_text(json));
+        let (object, intermediate) = (&*object, intermediate.as_ref());
+        let change = match (self.operation, old.as_deref()) {
+            (Operation::UpdateStatus, Some(old)) => Change::UpdateStatus {
                 object,
-                old: half.unwrap_or(old),
+                old: intermediate.unwrap_or(old),
             },
-            Some(old) => Change::Update {
-                object: half.unwrap_or(object),
+            (Operation::Update, Some(old)) => Change::Update {
+                object: intermediate.unwrap_or(object),
                 old,
             },
-            None if self.asks.is_stored() => Change::Stored { object },
-            None => Change::Create { object },
+            (Operation::Stored, _) => Change::Stored { object },
+            _ => Change::Create { object },
         };
         let user = match self.user {
-            Who::Recorded(json) => {
-                json.map_or_else(|| Ok(UserInfo::default()), UserInfo::from_json)?
-            }
-            Who::Named(user) => user.clone(),
+            RequestUser::Recorded(Some(json)) => UserInfo::from_json(json)?,
+            RequestUser::Recorded(None) => UserInfo::default(),
+            RequestUser::Given(user) => user.clone(),
         };
         let request = AdmissionRequest::from_objects(change, self.namespace, user)?;
-        Ok(ask(&request))
+        Ok(each(&request))
     }
 
     /// Returns the main-resource update that precedes a status update, if the change is split.
     pub(crate) fn first_half(self) -> Option<Self> {
-        let asks = Asks::Update;
-        self.is_half.then_some(Self { asks, ..self })
+        let operation = Operation::Update;
+        self.is_half.then_some(Self { operation, ..self })
+    }
+
+    /// Returns the object between the two requests of a split change: the new object with the old status.
+    fn intermediate(&self) -> Option<WithStatus<'_>> {
+        let old = self.old.filter(|_| self.is_half)?;
+        Some(WithStatus(self.state.text, old.status))
     }
 }
 
-/// Writes `kind` first, so that the decoder recognizes the kind before it reaches the objects.
 impl Serialize for Request<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         let State {
@@ -127,78 +179,54 @@ impl Serialize for Request<'_> {
             text,
             ..
         } = self.state;
-        let known = Kind::find(group, version, kind);
-        let own = Written::Whole;
-        let half = || Written::WithStatus(text, self.before.and_then(|old| old.status));
-        let (object, old) = match (self.asks, self.before) {
-            (Asks::Create, _) => (Written::WithStatus(text, None), None),
-            (Asks::Update, Some(old)) if self.is_half => (half(), Some(own(old.text))),
-            (Asks::UpdateStatus, Some(_)) if self.is_half => (own(text), Some(half())),
-            (_, old) => (own(text), old.map(|old| own(old.text))),
-        };
+        let plural = Kind::find(group, version, kind).map_or("", Kind::plural);
+        let kind = json!({"group": group, "version": version, "kind": kind});
+        let resource = json!({"group": group, "version": version, "resource": plural});
         let mut request = json.serialize_map(None)?;
-        request.serialize_entry("uid", UID)?;
-        request.serialize_entry(
-            "kind",
-            &Names(["group", "version", "kind"], [group, version, kind]),
-        )?;
-        let plural = known.map_or("", Kind::plural);
-        let resource = Names(["group", "version", "resource"], [group, version, plural]);
+        request.serialize_entry("uid", "00000000-0000-0000-0000-000000000000")?;
+        // The decoder recognizes the kind before it reaches the objects.
+        request.serialize_entry("kind", &kind)?;
         request.serialize_entry("resource", &resource)?;
-        request.serialize_entry("operation", self.asks.operation())?;
-        if !self.asks.sub_resource().is_empty() {
-            request.serialize_entry("subResource", self.asks.sub_resource())?;
+        request.serialize_entry("operation", self.operation.as_str())?;
+        if !self.operation.subresource().is_empty() {
+            request.serialize_entry("subResource", self.operation.subresource())?;
         }
-        request.serialize_entry("name", &*metadata.name)?;
+        request.serialize_entry("name", &metadata.name)?;
         request.serialize_entry("namespace", self.namespace)?;
-        request.serialize_entry("userInfo", &self.user)?;
-        request.serialize_entry("object", &object)?;
-        if let Some(old) = &old {
-            request.serialize_entry("oldObject", old)?;
+        match self.user {
+            RequestUser::Recorded(user) => {
+                request.serialize_entry("userInfo", raw::<S>(user.unwrap_or("{}"))?)?;
+            }
+            RequestUser::Given(UserInfo { username, groups }) => {
+                let user = json!({"username": username, "groups": groups});
+                request.serialize_entry("userInfo", &user)?;
+            }
+        }
+        match (self.operation, self.intermediate()) {
+            (Operation::Create, _) => {
+                request.serialize_entry("object", &WithStatus(text, None))?;
+            }
+            (Operation::Update, Some(object)) => request.serialize_entry("object", &object)?,
+            _ => request.serialize_entry("object", raw::<S>(text)?)?,
+        }
+        match (self.operation, self.intermediate(), self.old) {
+            (Operation::UpdateStatus, Some(old), _) => {
+                request.serialize_entry("oldObject", &old)?;
+            }
+            (_, _, Some(old)) => request.serialize_entry("oldObject", raw::<S>(old.text)?)?,
+            (_, _, None) => {}
         }
         request.end()
     }
 }
 
-impl Serialize for Who<'_> {
+/// An object whose status is replaced or removed.
+struct WithStatus<'a>(&'a str, Option<&'a str>);
+
+impl Serialize for WithStatus<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Recorded(Some(text)) => raw::<S>(text)?.serialize(json),
-            Self::Recorded(None) => json.serialize_map(Some(0))?.end(),
-            Self::Named(user) => {
-                let mut info = json.serialize_map(None)?;
-                info.serialize_entry("username", &user.username)?;
-                info.serialize_entry("groups", &user.groups)?;
-                info.end()
-            }
-        }
-    }
-}
-
-/// Three member names and their values.
-struct Names<'a>([&'static str; 3], [&'a str; 3]);
-
-impl Serialize for Names<'_> {
-    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        json.collect_map(self.0.iter().zip(&self.1))
-    }
-}
-
-/// An object to serialize.
-enum Written<'a> {
-    /// The unchanged text.
-    Whole(&'a str),
-    /// The text with its status replaced or removed.
-    WithStatus(&'a str, Option<&'a str>),
-}
-
-impl Serialize for Written<'_> {
-    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        let (text, status) = match self {
-            Self::Whole(text) => return raw::<S>(text)?.serialize(json),
-            Self::WithStatus(text, status) => (text, status),
-        };
-        let members = Members::of(text).unwrap_or_default();
+        let Self(text, status) = *self;
+        let members = Members::parse(text).unwrap_or_default();
         let mut object = json.serialize_map(None)?;
         for (name, value) in members.iter().filter(|(name, _)| name != "status") {
             object.serialize_entry(&name, raw::<S>(value)?)?;

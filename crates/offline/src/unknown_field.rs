@@ -3,8 +3,8 @@
 
 use managed_by::{AdmissionRequest, Kind, nearest, with_kind};
 
+use crate::evaluator::Evaluator;
 use crate::json::Members;
-use crate::judge::Judge;
 use crate::manifest::Object;
 
 /// The name of the field.
@@ -16,13 +16,13 @@ pub struct UnknownField {
     /// Path of the field in the object.
     pub path: String,
     /// Path of the field that was probably meant.
-    pub meant: String,
+    pub intended_path: String,
     /// Replacement key, unless the field is misplaced or the correct key exists already.
     pub suggestion: Option<&'static str>,
 }
 
-/// Locations, relative to the object with the field or an ancestor, that other APIs use or that users try.
-const PLACES: [&[&str]; 6] = [
+/// Locations, relative to the object with the field, that other APIs use or that users try.
+const WRONG_LOCATIONS: [&[&str]; 6] = [
     &["metadata"],
     &["runPolicy"],
     &["spec"],
@@ -31,7 +31,7 @@ const PLACES: [&[&str]; 6] = [
     &["template", "spec"],
 ];
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     /// Returns the fields of an object that were probably meant to be its `managedBy`. Labels and annotations are skipped.
     /// For custom kinds from the settings, only siblings of the field are checked.
     pub fn unknown_fields(
@@ -39,100 +39,70 @@ impl Judge<'_> {
         object: &Object<'_>,
         request: &AdmissionRequest<'_>,
     ) -> Vec<UnknownField> {
-        let known = Kind::find(object.group(), object.version(), object.kind());
-        let field = match known {
-            Some(kind) => Some(kind.managed_by_path().to_owned()),
-            None => with_kind(request, self.settings(), |kind| {
-                kind.managed_by_path().to_owned()
-            })
-            .ok()
-            .flatten(),
+        let field = |kind: &Kind<'_>| kind.managed_by_path().to_owned();
+        let builtin = Kind::find(object.group(), object.version(), object.kind());
+        let declared = || with_kind(request, self.settings(), field).ok().flatten();
+        let intended = builtin.map(field).or_else(declared);
+        let Some((intended, root)) = intended.zip(Members::parse(object.json())) else {
+            return Vec::new();
         };
-        let mut found = Vec::new();
-        let Some((parent, root)) = field.as_deref().zip(Members::of(object.json())) else {
-            return found;
+        let path: Vec<&str> = intended.split('.').collect();
+        let Some((&FIELD, parent)) = path.split_last() else {
+            return Vec::new();
         };
-        let meant = parent;
-        let parent: Vec<&str> = meant.split('.').collect();
-        let Some((FIELD, parent)) = parent.split_last().map(|(last, parent)| (*last, parent))
-        else {
-            return found;
-        };
-        let mut add = |place: &[&str]| {
-            let is_here = place == parent;
-            let Some(members) = at(&root, place) else {
-                return;
-            };
-            for (key, _) in members.iter() {
-                let is_it =
-                    is_like(&key) || is_here && known.is_some() && nearest(&key, [FIELD]).is_some();
-                if !is_it || is_here && key == FIELD {
-                    continue;
-                }
-                found.push(UnknownField {
-                    path: place
-                        .iter()
-                        .copied()
-                        .chain([&*key])
-                        .collect::<Vec<_>>()
-                        .join("."),
-                    meant: meant.to_owned(),
-                    suggestion: (is_here && members.find(FIELD).is_none()).then_some(FIELD),
-                });
+        let mut locations = vec![parent.to_vec()];
+        if builtin.is_some() {
+            for depth in 0..parent.len() {
+                let ancestor = parent.get(..depth).unwrap_or_default();
+                locations.extend([ancestor.to_vec(), [ancestor, &["metadata"]].concat()]);
             }
-        };
-        add(parent);
-        let around = (0..parent.len()).filter_map(|depth| parent.get(..depth));
-        for place in around.filter(|_| known.is_some()) {
-            add(place);
-            add(&[place, &["metadata"]].concat());
+            locations.extend(WRONG_LOCATIONS.map(|location| [parent, location].concat()));
         }
-        for inner in PLACES.iter().filter(|_| known.is_some()) {
-            add(&[parent, inner].concat());
+        let mut found = Vec::new();
+        for location in locations {
+            let is_parent = location == parent;
+            let members = location.iter().try_fold(root.clone(), |members, key| {
+                members.get(key).and_then(Members::parse)
+            });
+            let Some(members) = members else { continue };
+            for (key, _) in members.iter().filter(|(key, _)| !is_parent || key != FIELD) {
+                let is_typo = is_parent && builtin.is_some() && nearest(&key, [FIELD]).is_some();
+                if is_other_spelling(&key) || is_typo {
+                    found.push(UnknownField {
+                        path: [&location[..], &[&*key]].concat().join("."),
+                        intended_path: intended.clone(),
+                        suggestion: (is_parent && members.get(FIELD).is_none()).then_some(FIELD),
+                    });
+                }
+            }
         }
         found
     }
 }
 
-/// Returns the object at a path.
-fn at<'a>(root: &Members<'a>, place: &[&str]) -> Option<Members<'a>> {
-    let mut members = None;
-    for key in place {
-        let next = members
-            .as_ref()
-            .unwrap_or(root)
-            .get(key)
-            .and_then(Members::of)?;
-        members = Some(next);
-    }
-    members.or_else(|| Some(root.clone()))
-}
-
 /// Returns true for `managedBy` in another spelling: `managedby`, `ManagedBy`, `managed-by`.
-fn is_like(key: &str) -> bool {
-    let letters = key.chars().filter(|c| !['-', '_'].contains(c));
-    let letters = letters.map(|c| c.to_ascii_lowercase());
-    letters.eq(FIELD.chars().map(|c| c.to_ascii_lowercase()))
+fn is_other_spelling(key: &str) -> bool {
+    key.replace(['-', '_'], "").eq_ignore_ascii_case(FIELD)
 }
 
 #[cfg(test)]
 mod tests {
     use managed_by::{Settings, UserInfo, kinds};
 
-    use crate::judge::Judge;
+    use crate::evaluator::Evaluator;
     use crate::{Document, manifest};
 
     /// Returns the unknown fields of an object, each with the intended path and the replacement key.
     fn found(json: &str, settings: &str) -> Vec<String> {
-        let judge = Judge::new(Settings::from_json(settings.as_bytes()).unwrap(), None);
+        let evaluator = Evaluator::new(Settings::from_json(settings.as_bytes()).unwrap(), None);
         let document = Document::all(json).remove(0).unwrap();
         let object = manifest::objects(&document).remove(0).unwrap();
         let user = UserInfo::default();
-        let request = object.alone("default", &user);
-        let found = request.read(|request| judge.unknown_fields(&object, request));
+        let request = object.request("default", &user);
+        let found = request.with_request(|request| evaluator.unknown_fields(&object, request));
         let text = |field: &super::UnknownField| {
             let suggestion = field.suggestion.unwrap_or("-");
-            format!("{} {} {suggestion}", field.path, field.meant)
+            format!("{} {} {suggestion}", field.path, field.intended_path)
         };
         found.unwrap().iter().map(text).collect()
     }
@@ -200,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_is_not_written_again() {
+    fn existing_field_is_not_suggested() {
         let job = "{\"apiVersion\": \"batch/v1\", \"kind\": \"Job\", \"spec\": {\"managedBy\": \"a.io/x\", \"managedby\": 1}}";
         assert_eq!(found(job, "{}"), ["spec.managedby spec.managedBy -"]);
         for job in [

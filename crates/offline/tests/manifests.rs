@@ -4,31 +4,33 @@
 
 use managed_by::{Settings, UserInfo};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::{Asks, Document, Judge, Remark, Request};
+use managed_by_offline::{Document, Evaluator, Operation, Remark, Request};
 use serde_json::{Value, json};
 
 /// The operation, note, JSON and 1.37 rule ids expected of a request. Custom kinds are evaluated too. The request parsed
 /// from its JSON must have the same result.
 #[derive(Debug)]
-struct Asked {
-    asks: Asks,
+struct Built {
+    operation: Operation,
     remark: Option<Remark>,
     json: Vec<u8>,
     rules: Vec<&'static str>,
 }
 
-fn asked(request: &Request<'_>) -> Asked {
+fn build(request: &Request<'_>) -> Built {
     let settings = r#"{"kubernetes_version":"1.37","custom_kinds":[{"group":"acme.io","kind":"Task","versions":["v1"],
         "plural":"tasks","reserved_value":"acme.io/runner",
         "status":{"counters":["status.failed"]}}]}"#;
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
-    let judge = Judge::new(settings, None);
-    let judgement = request.read(|request| judge.review(request)).unwrap();
+    let evaluator = Evaluator::new(settings, None);
+    let report = request
+        .with_request(|request| evaluator.evaluate(request))
+        .unwrap();
     let json = serde_json::to_vec(request).unwrap();
-    assert_eq!(judge.ask(&json).unwrap(), judgement);
-    let findings = judgement.findings.into_iter();
-    Asked {
-        asks: request.asks,
+    assert_eq!(evaluator.evaluate_json(&json).unwrap(), report);
+    let findings = report.findings.into_iter();
+    Built {
+        operation: request.operation,
         remark: request.remark,
         json,
         rules: findings.map(|found| found.rule.id()).collect(),
@@ -48,18 +50,18 @@ fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
     )
 }
 
-fn alone(json: &Value) -> Asked {
+fn request(json: &Value) -> Built {
     with_object(json, |object| {
-        asked(&object.alone("team", &UserInfo::default()))
+        build(&object.request("team", &UserInfo::default()))
     })
 }
 
-fn updates(old: &Value, new: &Value, is_status: bool) -> Vec<Asked> {
+fn updates(old: &Value, new: &Value, is_status: bool) -> Vec<Built> {
     with_object(old, |old| {
         with_object(new, |new| {
             let user = UserInfo::default();
             let updates = manifest::updates(old, new, is_status, "team", &user);
-            updates.iter().map(asked).collect()
+            updates.iter().map(build).collect()
         })
     })
 }
@@ -72,19 +74,19 @@ fn job(managed_by: &str, status: &Value) -> Value {
 }
 
 #[test]
-fn the_status_of_a_create_is_dropped_and_that_is_said() {
+fn status_of_a_create_is_dropped() {
     let negative = json!({"failed": -1});
     for created in [
         job("a.io/x", &negative),
         json!({"apiVersion": "acme.io/v1", "kind": "Task", "metadata": {"name": "t"}, "spec": {}, "status": negative}),
     ] {
-        let request = alone(&created);
+        let built = request(&created);
         assert_eq!(
-            (request.asks, request.remark),
-            (Asks::Create, Some(Remark::StatusDropped))
+            (built.operation, built.remark),
+            (Operation::Create, Some(Remark::StatusDropped))
         );
-        assert_eq!(request.rules, [""; 0], "{created}");
-        let sent: Value = serde_json::from_slice(&request.json).unwrap();
+        assert_eq!(built.rules, [""; 0], "{created}");
+        let sent: Value = serde_json::from_slice(&built.json).unwrap();
         assert_eq!(sent["object"].get("status"), None);
         assert_eq!(sent["object"]["spec"], created["spec"]);
         // Formatted like the output of `kubectl get`.
@@ -95,60 +97,60 @@ fn the_status_of_a_create_is_dropped_and_that_is_said() {
         ] {
             let mut stored = created.clone();
             stored["metadata"][member] = value.into();
-            let request = alone(&stored);
+            let built = request(&stored);
             assert_eq!(
-                (request.asks, request.remark),
-                (Asks::Stored, Some(Remark::Stored)),
+                (built.operation, built.remark),
+                (Operation::Stored, Some(Remark::Stored)),
                 "{stored}"
             );
-            assert_eq!(request.rules.len(), 1, "{stored}");
+            assert_eq!(built.rules.len(), 1, "{stored}");
         }
     }
     // Formatted like the output of `kubectl create --dry-run`.
     let mut dry = job("a.io/x", &json!({}));
     dry["metadata"]["creationTimestamp"] = Value::Null;
-    let request = alone(&dry);
-    assert_eq!((request.asks, request.remark), (Asks::Create, None));
+    let built = request(&dry);
+    assert_eq!((built.operation, built.remark), (Operation::Create, None));
 }
 
 #[test]
-fn an_update_of_the_status_and_the_rest_is_two() {
+fn update_of_spec_and_status_becomes_two_requests() {
     let (old, new) = (
         job("a.io/x", &json!({"failed": 2})),
         job("b.io/y", &json!({"failed": 1})),
     );
-    let asked = |requests: &[Asked]| -> Vec<_> {
+    let summary = |requests: &[Built]| -> Vec<_> {
         let requests = requests.iter();
         requests
-            .map(|request| (request.asks, request.rules.clone()))
+            .map(|request| (request.operation, request.rules.clone()))
             .collect()
     };
-    let of_status = (Asks::UpdateStatus, vec!["job-status/failed-decreased"]);
-    let of_spec = (Asks::Update, vec!["managed-by/immutable"]);
+    let of_status = (Operation::UpdateStatus, vec!["job-status/failed-decreased"]);
+    let of_spec = (Operation::Update, vec!["managed-by/immutable"]);
     let both = updates(&old, &new, false);
-    assert_eq!(asked(&both), [of_spec.clone(), of_status.clone()]);
-    let members = |request: &Asked| -> Value { serde_json::from_slice(&request.json).unwrap() };
+    assert_eq!(summary(&both), [of_spec.clone(), of_status.clone()]);
+    let members = |request: &Built| -> Value { serde_json::from_slice(&request.json).unwrap() };
     let [first, second] = &*both else {
         panic!("{both:?}");
     };
     assert_eq!(members(first)["object"], members(second)["oldObject"]);
     // With `is_status`, the API server keeps everything but the status.
     assert_eq!(
-        asked(&updates(&old, &new, true)),
+        summary(&updates(&old, &new, true)),
         std::slice::from_ref(&of_status)
     );
     // A change of only the status is a status update.
     let same = job("a.io/x", &json!({"failed": 1}));
-    assert_eq!(asked(&updates(&old, &same, false)), [of_status]);
+    assert_eq!(summary(&updates(&old, &same, false)), [of_status]);
     // A manifest in a repository has no status and does not remove it.
     let mut manifest = new;
     manifest.as_object_mut().unwrap().remove("status");
-    assert_eq!(asked(&updates(&old, &manifest, false)), [of_spec]);
+    assert_eq!(summary(&updates(&old, &manifest, false)), [of_spec]);
 }
 
 /// Checks that dropped and unchanged parts do not count towards the size: in JSON, each request has its own status.
 #[test]
-fn a_status_counts_where_it_is_stored() {
+fn only_stored_status_counts_towards_the_size() {
     let long = |from: usize| {
         let indexes: Vec<String> = (from..from + 100_000)
             .map(|i| (2 * i).to_string())
@@ -156,7 +158,7 @@ fn a_status_counts_where_it_is_stored() {
         json!({"completedIndexes": indexes.join(",")})
     };
     let (short, long) = (json!({"active": 1}), [long(1_000_000), long(2_000_000)]);
-    assert_eq!(alone(&job("a.io/x", &long[0])).rules, [""; 0]);
+    assert_eq!(request(&job("a.io/x", &long[0])).rules, [""; 0]);
     let mut changed = job("a.io/x", &long[1]);
     changed["metadata"]["labels"] = json!({"a": "b"});
     for old in [&short, &long[0]] {
@@ -166,13 +168,13 @@ fn a_status_counts_where_it_is_stored() {
 }
 
 #[test]
-fn a_list_has_an_array_of_items() {
+fn list_requires_an_array_of_items() {
     let text = r#"{"apiVersion":"batch/v1","kind":"JobList","items":{"a":{}}}"#;
     let documents = Document::all(text);
     let objects = manifest::objects(documents.first().unwrap().as_ref().unwrap());
     let malformed = objects.into_iter().map(|object| object.unwrap_err().text);
     assert_eq!(
         malformed.collect::<Vec<_>>(),
-        ["a list whose items are no array"]
+        ["expected an array of items"]
     );
 }

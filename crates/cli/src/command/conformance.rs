@@ -1,164 +1,132 @@
 //! `managed-by conformance`: reports on the writes of a controller.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 
-use indicatif::ProgressBar;
-use managed_by::nearest_name;
-use managed_by_offline::{Judge, Replay, Unjudged, Why};
-use managed_by_report::{RecordedAt, Recording, Report};
+use managed_by::{ReleaseSet, nearest_name};
+use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
+use managed_by_report::{RecordedAt, Report};
 
-use super::replay::Told;
-use super::settings::Chosen;
-use crate::args::{Conformance, ListOutput, Output};
-use crate::diagnostic::Kind;
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::input::Input;
+use super::recording::{Errors, Recording};
+use super::settings::ResolvedSettings;
+use crate::args::{ConformanceArgs, ListOutput, Output};
+use crate::exit::{CliError, Exit};
+use crate::format::{count_of, number};
 use crate::output::{self, plain::plain};
-use crate::stream::each_batch;
-use crate::words::{count_of, number};
 
 /// Reports on the writes in recordings.
-pub(super) fn run(asked: &Conformance, quiet: bool) -> Result<Exit, CliError> {
-    let controller = &*asked.controller;
-    let chosen = Chosen::of_file(asked.settings.as_deref())?;
-    let settings = chosen.settings()?;
-    let mut recording = Recording::with_settings(controller, &settings);
-    if let Some(since) = asked.since {
-        recording = recording.since(since);
+pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError> {
+    let controller = &*args.controller;
+    let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
+    let settings = settings.settings()?;
+    let mut writes = managed_by_report::Recording::with_settings(controller, &settings);
+    if let Some(since) = args.since {
+        writes = writes.since(since);
     }
-    let mut replay = Replay::new(Judge::new(settings, None));
-    let mut told = Told::default();
-    let inputs: Vec<Input> = asked.traces.iter().map(|file| Input::new(file)).collect();
-    let files: Vec<_> = inputs.iter().map(|input| Arc::clone(&input.name)).collect();
-    each_batch(&inputs, &ProgressBar::hidden(), |batch| {
-        let batch = match batch {
-            Ok(batch) => batch,
-            Err(empty) if empty.kind == Kind::Empty && asked.allow_empty => return Ok(Vec::new()),
-            Err(malformed) => {
-                told.add(malformed, Output::Text);
-                return Ok(Vec::new());
-            }
-        };
-        let waiting = replay.requests(&batch.parts(), batch.held, |seen, request| {
-            let Some(file) = files.get(seen.source) else {
-                return;
-            };
+    let mut replay = Replay::new(Evaluator::new(settings, None));
+    let recording = Recording::new(&args.traces, true);
+    let mut errors = Errors::new(&recording.files, Output::Text);
+    recording.read(&mut errors, args.allow_empty, |batch, errors| {
+        let documents = batch.documents();
+        let held = replay.requests(&documents, batch.held, |position, request| {
             let request = match request {
                 Ok(request) => request,
-                Err((object, unjudged)) => {
-                    return told.tell(file, &seen, object, unjudged, Output::Text);
-                }
+                Err((object, skipped)) => return errors.skip(&position, object, skipped),
             };
-            let place = RecordedAt {
-                source: file.to_string(),
-                line: seen.line,
-                time: seen.time.clone(),
+            let file = recording.files.get(position.source);
+            let recorded_at = RecordedAt {
+                source: file.map(ToString::to_string).unwrap_or_default(),
+                line: position.line,
+                time: position.time.clone(),
             };
             // A parsed request can be serialized.
             let value = serde_json::to_value(request).unwrap_or_default();
-            if let Err(e) = request.read(|asked| recording.add(asked, &value, &place)) {
-                let unjudged = Unjudged::new(Why::Malformed, e.to_string());
-                told.tell(file, &seen, &request.object(), &unjudged, Output::Text);
+            let added = request.with_request(|request| writes.add(request, &value, &recorded_at));
+            if let Err(e) = added {
+                let skipped = SkippedRecord::new(SkipReason::Malformed, e.to_string());
+                errors.skip(&position, &request.object(), &skipped);
             }
         });
-        Ok(waiting)
+        Ok(held)
     })?;
-    let unjudged = told.count();
-    told.tell_the_rest(&files, Output::Text);
-    recording.note_skipped(unjudged);
-    let nothing = recording
-        .is_empty()
-        .then(|| nothing(&recording, controller));
-    let report = recording.finish();
-    write(asked.html.as_deref(), || report.html())?;
-    match (&asked.badge, report.badge()) {
+    writes.note_skipped(errors.count());
+    let nothing = writes.is_empty().then(|| nothing(&writes, controller));
+    let report = writes.finish();
+    write(args.html.as_deref(), || report.html())?;
+    match (&args.badge, report.badge()) {
         (Some(path), None) => anstream::eprintln!("note: {}: not written", path.display()),
         (path, badge) => write(path.as_deref(), || badge.unwrap_or_default())?,
     }
-    match asked.output {
+    let mut out = io::stdout().lock();
+    match args.output {
         ListOutput::Json => {
-            let mut out = io::stdout().lock();
-            serde_json::to_writer_pretty(&mut out, &report)
-                .map_err(|e| CliError::from(io::Error::from(e)))?;
-            writeln!(out)?;
+            let json = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
+            writeln!(out, "{json}")?;
         }
-        ListOutput::Text if !quiet && nothing.is_none() => summary(&report)?,
+        ListOutput::Text if !quiet && nothing.is_none() => write_summary(&mut out, &report)?,
         ListOutput::Text => {}
     }
     if let Some(nothing) = &nothing {
-        let level = output::level_of_nothing(asked.allow_empty);
-        anstream::eprintln!("{level}: {}", plain(nothing));
+        let level = output::level_of_nothing(args.allow_empty);
+        anstream::eprintln!("{}: {}", level.as_str(), plain(nothing));
     }
     Ok(Exit::first([
-        (unjudged > 0, Exit::Unjudged),
+        (errors.count() > 0, Exit::Error),
         (!report.timelines.is_empty(), Exit::Denied),
-        (nothing.is_some() && !asked.allow_empty, Exit::Nothing),
+        (nothing.is_some() && !args.allow_empty, Exit::Nothing),
     ]))
 }
 
 /// Returns the message for a controller without writes.
-fn nothing(recording: &Recording<'_>, controller: &str) -> String {
-    let others = recording.others();
-    let mut text = format!("no recorded write is to an object of {controller}");
-    match nearest_name(controller, others.clone().map(|(name, _)| name)) {
-        Some(near) => _ = write!(text, ", did you mean {near}?"),
-        None => text.push('.'),
-    }
-    let named: Vec<_> = others
-        .map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")))
-        .collect();
-    let named = match named.len() {
-        0 => "no controller".to_owned(),
-        _ => named.join(", "),
+fn nothing(writes: &managed_by_report::Recording<'_>, controller: &str) -> String {
+    let others = writes.others();
+    let hint = match nearest_name(controller, others.clone().map(|(name, _)| name)) {
+        Some(near) => format!(", did you mean {near}?"),
+        None => ".".to_owned(),
     };
-    let _ = write!(text, " There are writes to objects of {named}");
-    text
+    let others = others.map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")));
+    let others: Vec<_> = others.collect();
+    let others = match others.len() {
+        0 => "no controller".to_owned(),
+        _ => others.join(", "),
+    };
+    format!(
+        "no recorded write is to an object of {controller}{hint} There are writes to objects of {others}"
+    )
 }
 
-fn write(path: Option<&Path>, make: impl FnOnce() -> String) -> Result<(), CliError> {
+fn write(path: Option<&Path>, content: impl FnOnce() -> String) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
-    let failed = |e: io::Error| CliError::Error(format!("{}: {e}", path.display()));
-    fs::write(path, make()).map_err(failed)
+    let error = |e: io::Error| CliError::Error(format!("{}: {e}", path.display()));
+    fs::write(path, content()).map_err(error)
 }
 
 /// Prints the main results: the badge, denied writes, untested rules.
-fn summary(report: &Report) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
+fn write_summary(out: &mut impl io::Write, report: &Report) -> io::Result<()> {
     let controller = plain(&report.controller);
-    let (writes, objects) = (
-        count_of(report.writes, "write"),
-        count_of(report.objects, "object"),
-    );
+    let writes = count_of(report.writes, "write");
+    let objects = count_of(report.objects, "object");
     writeln!(out, "{controller}: {writes} to {objects}")?;
     writeln!(out, "{}", report.badge_text())?;
     for row in &report.rows {
-        let denying = row.cells.iter().zip(&report.releases);
-        let denying = denying.filter(|(cell, _)| cell.denied > 0);
+        let cells = row.cells.iter().zip(&report.releases);
+        let denying = cells.filter(|(cell, _)| cell.denied > 0);
         let releases = denying
             .clone()
             .filter_map(|(_, release)| release.parse().ok());
-        let releases: managed_by::ReleaseSet = releases.collect();
-        let most = denying.map(|(cell, _)| cell.denied).max();
-        if let Some(most) = most {
-            let (rule, title) = (row.rule, row.title);
+        let releases: ReleaseSet = releases.collect();
+        if let Some(most) = denying.map(|(cell, _)| cell.denied).max() {
+            let (rule, title, most) = (row.rule, row.title, number(most));
             writeln!(
                 out,
-                "  {rule}: {releases} would have denied {}: {title}",
-                number(most)
+                "  {rule}: {releases} would have denied {most}: {title}"
             )?;
         }
     }
     let untested: Vec<_> = report.untested().map(|row| row.rule).collect();
     if !untested.is_empty() {
-        writeln!(out, "untested, so not passed:")?;
-        for rule in untested {
-            writeln!(out, "  {rule}")?;
-        }
+        writeln!(out, "untested, so not passed:\n  {}", untested.join("\n  "))?;
     }
     Ok(())
 }

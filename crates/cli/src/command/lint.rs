@@ -3,152 +3,113 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use managed_by::UserInfo;
-use managed_by_offline::{Found, Judge, decode};
+use managed_by_offline::{Located, decode};
 use rayon::prelude::*;
 
-use super::objects::{for_each_object, user};
-use super::settings::Chosen;
-use crate::args::{Lint, Manifests};
+use super::objects::{Context, LocatedObject, for_each_object};
+use super::settings::ResolvedSettings;
+use crate::args::LintArgs;
 use crate::diagnostic::Diagnostic;
-use crate::error::CliError;
-use crate::excuse::exceptions;
-use crate::files::Chooser;
-use crate::fix;
+use crate::exit::CliError;
+use crate::files::FileSelector;
+use crate::fix::{self, Edit};
 use crate::input::Input;
 use crate::report::Report;
+use crate::suppression::exceptions;
 
 /// Evaluates the manifests at paths.
-pub(super) fn run(asked: &Lint) -> Result<Report, CliError> {
-    let Manifests {
-        folders,
-        who,
-        judging,
-        ..
-    } = &asked.manifests;
-    let chosen = Chosen::new(judging)?;
-    let judge = chosen.judge()?;
-    let user = user(who);
+pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
+    let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
+    let context = Context::new(&settings, &args.manifests)?;
+    let files = FileSelector::new(&args.manifests.folders)?.files(&args.paths);
     // Reports keep the order of the files.
-    let reports: Vec<Report> = Chooser::new(folders)?
-        .files(&asked.paths)
+    let reports: Vec<Report> = files
         .par_iter()
-        .map(|file| match file {
-            Ok(input) => lint(input, asked.fix, &judge, who.namespace(), &user),
-            Err(diagnostic) => {
-                let mut report = Report::default();
-                report.add(diagnostic.clone());
-                report
-            }
-        })
+        .map(|input| lint(input, args.fix, &context))
         .collect();
     let mut all = Report::default();
-    for report in reports {
-        all.append(report);
-    }
+    all.append(reports);
     Ok(all)
 }
 
-fn lint(
-    input: &Input,
-    is_fixed: bool,
-    judge: &Judge<'_>,
-    namespace: &str,
-    user: &UserInfo<'_>,
-) -> Report {
+fn lint(input: &Input, is_fixed: bool, context: &Context<'_>) -> Report {
     let mut report = Report::default();
     report.files.push(Arc::clone(&input.name));
-    let bytes = input.bytes().and_then(|bytes| {
-        if is_fixed {
-            let bytes = bytes.into_owned();
-            fixed(input, bytes, judge, namespace, user, &mut report).map(Cow::Owned)
-        } else {
-            Ok(bytes)
-        }
-    });
-    let bytes = match bytes {
-        Ok(bytes) => bytes,
-        Err(unjudged) => {
-            report.unjudged.push(unjudged);
-            return report;
-        }
-    };
-    for_each_object(input, &bytes, &mut report, |at, report| {
-        if let Some(name) = at.known(judge, namespace, report) {
-            let judged = report.results.len();
-            let request = at.object.alone(namespace, user);
-            at.warn_of_unknown_fields(judge, &request, &name, report);
-            at.add(judge, &request, name, report);
-            at.except(judged, report);
+    if is_fixed && let Err(error) = fix(input, context, &mut report) {
+        report.diagnostics.push(error);
+        return report;
+    }
+    for_each_object(input, &mut report, |located, report| {
+        if let Some(name) = located.supported_name(context, report) {
+            let evaluated = report.results.len();
+            located.warn_of_unknown_fields(context, &name, report);
+            let request = located.object.request(context.namespace, &context.user);
+            located.evaluate(context, &request, name, report);
+            located.apply_exceptions(evaluated, report);
         }
     });
     report
 }
 
-/// Returns the bytes of a file with suggestions applied, and the updated input.
-fn fixed(
-    input: &Input,
-    mut bytes: Vec<u8>,
-    judge: &Judge<'_>,
-    namespace: &str,
-    user: &UserInfo<'_>,
-    report: &mut Report,
-) -> Result<Vec<u8>, Diagnostic> {
+/// Writes the suggestions of rules into a file.
+fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), Diagnostic> {
     let mut edits = Vec::new();
     // Parse errors are reported when the file is evaluated.
-    let mut first = Report::default();
-    for_each_object(input, &bytes, &mut first, |at, _| {
-        let object = at.object;
-        let request = object.alone(namespace, user);
-        let Ok((judgement, unknown)) =
-            request.read(|request| (judge.review(request), judge.unknown_fields(object, request)))
-        else {
-            return;
-        };
-        let excepted = exceptions(object.json()).unwrap_or_default();
-        let is_excepted =
-            |found: &&Found| excepted.iter().any(|(rule, _)| *rule == found.rule.id());
-        let found = judgement
-            .findings
-            .iter()
-            .filter(|found| !is_excepted(found));
-        let values = found.filter_map(|found| {
-            let located = at.document.locate(&object.path_of(&found.path));
-            Some((located, found.suggestion.clone()?))
-        });
-        let keys = unknown.iter().filter_map(|field| {
-            let located = at.document.locate_key(&object.path_of(&field.path));
-            Some((located, field.suggestion?.to_owned()))
-        });
-        for (located, new) in values.chain(keys) {
-            match fix::edit(at.text, &located, new) {
+    for_each_object(input, &mut Report::default(), |located, _| {
+        for (value, new) in suggestions(located, context) {
+            match Edit::new(located.text, &value, new) {
                 Ok(edit) => edits.push(edit),
-                Err(why) => {
-                    let place = format!("{}:{}:{}", input.name, located.line, located.column);
-                    report.hint(format!("not fixed: {why}"), || place);
-                }
+                Err(reason) => report.hint(format!("not fixed: {reason}"), || {
+                    format!("{}:{}:{}", input.name, value.line, value.column)
+                }),
             }
         }
     });
     if edits.is_empty() {
-        return Ok(bytes);
+        return Ok(());
     }
-    let text = decode(&bytes).unwrap_or_default();
-    let edited = match &text {
-        Cow::Borrowed(text) => fix::apply(text, &mut edits),
+    let bytes = input.bytes()?;
+    let edited = match decode(&bytes) {
+        Ok(Cow::Borrowed(text)) => fix::apply(text, &mut edits)
+            .map(|edited| (edited, bytes.len().saturating_sub(text.len()))),
         // UTF-16 would need to be encoded again.
-        Cow::Owned(_) => None,
+        Ok(Cow::Owned(_)) | Err(_) => None,
     };
-    let Some(edited) = edited else {
-        let text = "not fixed: more than the values would be different".to_owned();
+    let Some((edited, mark)) = edited else {
+        let text = "not fixed: the edit would change more than the values".to_owned();
         report.hint(text, || input.name.to_string());
-        return Ok(bytes);
+        return Ok(());
     };
     // Keep the byte order mark before the text.
-    let length = bytes.len().saturating_sub(text.len());
-    bytes.truncate(length);
-    bytes.extend_from_slice(edited.as_bytes());
-    input.write(&bytes)?;
-    report.fixed = edits.len();
-    Ok(bytes)
+    let mark = bytes.get(..mark).unwrap_or_default();
+    input.write(&[mark, edited.as_bytes()].concat())?;
+    report.counts.fixed = edits.len();
+    Ok(())
+}
+
+/// Returns the positions of an object's values and keys that should change, and the new texts.
+fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<(Located, String)> {
+    let (object, document) = (&located.object, located.document);
+    let request = object.request(context.namespace, &context.user);
+    let evaluator = &context.evaluator;
+    let evaluated = request.with_request(|request| {
+        let unknown = evaluator.unknown_fields(object, request);
+        (evaluator.evaluate(request).findings, unknown)
+    });
+    let Ok((findings, unknown)) = evaluated else {
+        return Vec::new();
+    };
+    let exceptions = exceptions(object.json()).unwrap_or_default();
+    let findings = findings.into_iter();
+    let values = findings
+        .filter(|finding| !exceptions.contains_key(finding.rule.id()))
+        .filter_map(|finding| {
+            let value = document.locate(&object.path_of(&finding.path));
+            Some((value, finding.suggestion?))
+        });
+    let keys = unknown.iter().filter_map(|field| {
+        let key = document.locate_key(&object.path_of(&field.path));
+        Some((key, field.suggestion?.to_owned()))
+    });
+    values.chain(keys).collect()
 }

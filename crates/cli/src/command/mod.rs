@@ -7,6 +7,7 @@ mod list;
 mod objects;
 mod page;
 mod pairs;
+mod recording;
 mod replay;
 mod review;
 mod settings;
@@ -17,22 +18,21 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Command, Manifests, SettingsCommand};
+use crate::args::{Args, Command, ManifestArgs, SettingsCommand};
 use crate::diagnostic::Kind;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::exit::{CliError, Exit};
 use crate::report::Report;
-use crate::{config, excuse, output};
+use crate::{config, output, suppression};
 
 pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
     let quiet = args.quiet;
-    config::fill(&mut args)?;
+    config::apply(&mut args)?;
     match args.command {
-        Command::Lint(asked) => finish(lint::run(&asked)?, &asked.manifests, quiet),
-        Command::Diff(asked) => finish(diff::run(&asked)?, &asked.manifests, quiet),
-        Command::Review(asked) => review::run(&asked, quiet),
-        Command::Replay(asked) => replay::run(&asked, quiet),
-        Command::Conformance(asked) => conformance::run(&asked, quiet),
+        Command::Lint(args) => finish(lint::run(&args)?, &args.manifests, quiet),
+        Command::Diff(args) => finish(diff::run(&args)?, &args.manifests, quiet),
+        Command::Review(args) => review::run(&args, quiet),
+        Command::Replay(args) => replay::run(&args, quiet),
+        Command::Conformance(args) => conformance::run(&args, quiet),
         Command::Rules {
             family,
             kind,
@@ -40,12 +40,12 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
         } => list::rules(family.as_deref(), kind.as_deref(), output),
         Command::Explain { rule } => page::explain(&rule),
         Command::Kinds { output } => list::kinds(output),
-        Command::Settings(SettingsCommand::Check { files, printing }) => {
+        Command::Settings(SettingsCommand::Check { files, output }) => {
             let report = settings::check(&files);
-            output::print(&report, printing.output, quiet, false)?;
-            Ok(Exit::first([(!report.unjudged.is_empty(), Exit::Unjudged)]))
+            output::print(&report, output, quiet, false)?;
+            Ok(Exit::first([(report.totals().errors > 0, Exit::Error)]))
         }
-        Command::Settings(SettingsCommand::Writers(asked)) => writers::run(&asked, quiet),
+        Command::Settings(SettingsCommand::Writers(args)) => writers::run(&args, quiet),
         Command::Settings(SettingsCommand::Schema) => {
             io::stdout().write_all(settings::SCHEMA.as_bytes())?;
             Ok(Exit::Accepted)
@@ -64,15 +64,14 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
     }
 }
 
-/// Prints the results for manifests, without known findings.
-fn finish(mut report: Report, asked: &Manifests, quiet: bool) -> Result<Exit, CliError> {
-    if asked.folders.skip_unreadable {
-        report.skipped = report.forgive(Kind::Unreadable);
+/// Applies the baseline and prints the results for manifests.
+fn finish(mut report: Report, args: &ManifestArgs, quiet: bool) -> Result<Exit, CliError> {
+    if args.folders.skip_unreadable {
+        report.counts.skipped = report.remove(Kind::Unreadable);
     }
-    report.judge_by(&asked.judging);
-    excuse::apply(&asked.known, &mut report)?;
-    let judging = &asked.judging;
-    let format = asked.printing.output;
-    output::print(&report, format, quiet, judging.allow_empty)?;
-    Ok(report.exit(judging))
+    let evaluation = &args.evaluation;
+    report.configure(evaluation);
+    suppression::apply_baseline(&args.baseline, &mut report)?;
+    output::print(&report, evaluation.output, quiet, evaluation.allow_empty)?;
+    Ok(report.exit(evaluation))
 }

@@ -1,9 +1,7 @@
 //! `managed-by explain` and `managed-by man`: print pages.
 
-use std::env;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
-use std::process::{Command, Stdio};
+use std::io::{self, Write as _};
 
 use anstyle::{Effects, Style};
 use clap::CommandFactory as _;
@@ -11,20 +9,19 @@ use managed_by::{AdmissionRequest, Decision, Example, Rule, RuleSource, Settings
 use textwrap::Options;
 
 use crate::args::{Args, did_you_mean, unknown_rule};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::exit::{CliError, Exit};
+use crate::format::single_line;
 use crate::report::page;
-use crate::words::words;
 
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
 
-/// Maximum line length, however wide the terminal is.
-const MAX_WIDTH: usize = 100;
+/// Maximum line length.
+const WIDTH: usize = 100;
 
 pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
     let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
-    show(&text(rule))?;
+    anstream::print!("{}", text(rule));
     Ok(Exit::Accepted)
 }
 
@@ -32,15 +29,15 @@ pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
 pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     let mut program = Args::command();
     program.build();
-    let mut of = &program;
+    let mut parent = &program;
     for name in command {
-        of = of.find_subcommand(name).ok_or_else(|| {
-            let near = did_you_mean(name, of.get_subcommands().map(clap::Command::get_name));
-            CliError::Error(format!("there is no command {}{near}", command.join(" ")))
+        parent = parent.find_subcommand(name).ok_or_else(|| {
+            let near = did_you_mean(name, parent.get_subcommands().map(clap::Command::get_name));
+            CliError::Error(format!("unknown command {}{near}", command.join(" ")))
         })?;
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(of.clone()).render(&mut page)?;
+    clap_mangen::Man::new(parent.clone()).render(&mut page)?;
     io::stdout().write_all(&page)?;
     Ok(Exit::Accepted)
 }
@@ -54,12 +51,18 @@ fn text(rule: &Rule) -> String {
     for part in docs.text.split("\n\n") {
         paragraph(&mut page, part);
     }
-    paragraph(
-        &mut page,
-        &format!("Default: `{}`", rule.default_enforcement().as_str()),
-    );
-    paragraph(&mut page, &source(rule));
-    heading(&mut page, "What to do");
+    let default = rule.default_enforcement().as_str();
+    paragraph(&mut page, &format!("Default: `{default}`"));
+    let mut source = format!("Source: {}", rule.source());
+    if let RuleSource::Upstream {
+        deviation: Some(deviation),
+        ..
+    } = rule.source()
+    {
+        let _ = write!(source, ". Deviation: {deviation}");
+    }
+    paragraph(&mut page, &source);
+    heading(&mut page, "Fix");
     paragraph(&mut page, docs.fix);
     heading(&mut page, "Accepted");
     example(&mut page, &docs.accepted);
@@ -68,20 +71,8 @@ fn text(rule: &Rule) -> String {
     if let Some(answer) = answer(&docs.rejected) {
         paragraph(&mut page, &answer);
     }
-    // Writing to a String cannot fail.
     let _ = writeln!(page, "{}", self::page(rule));
     page
-}
-
-fn source(rule: &Rule) -> String {
-    let deviation = match rule.source() {
-        RuleSource::Upstream {
-            deviation: Some(deviation),
-            ..
-        } => format!(". Deviation: {deviation}"),
-        _ => String::new(),
-    };
-    format!("Source: {}{deviation}", rule.source())
 }
 
 fn heading(page: &mut String, text: &str) {
@@ -89,28 +80,20 @@ fn heading(page: &mut String, text: &str) {
     let _ = writeln!(page, "{BOLD}{text}{BOLD:#}\n");
 }
 
-/// Writes a wrapped paragraph with colored code spans.
+/// Writes a wrapped paragraph with colored code spans. The backticks stay, so that the page reads the same without colors.
 fn paragraph(page: &mut String, text: &str) {
-    let width = width();
-    for line in textwrap::wrap(&words(text), Options::new(width).break_words(false)) {
-        code(page, &line);
+    let options = Options::new(WIDTH).break_words(false);
+    for line in textwrap::wrap(&single_line(text), options) {
+        for (index, part) in line.split('`').enumerate() {
+            let _ = match (index, index % 2) {
+                (0, _) => write!(page, "{part}"),
+                (_, 0) => write!(page, "`{part}"),
+                _ => write!(page, "`{CODE}{part}{CODE:#}"),
+            };
+        }
         page.push('\n');
     }
     page.push('\n');
-}
-
-/// Writes a line with colored code spans. The backticks stay, so that the page reads the same without colors.
-fn code(page: &mut String, line: &str) {
-    for (index, part) in line.split('`').enumerate() {
-        if index > 0 {
-            page.push('`');
-        }
-        if index % 2 == 1 {
-            let _ = write!(page, "{CODE}{part}{CODE:#}");
-        } else {
-            page.push_str(part);
-        }
-    }
 }
 
 fn example(page: &mut String, example: &Example) {
@@ -133,44 +116,4 @@ fn answer(example: &Example) -> Option<String> {
         return None;
     };
     Some(format!("The answer, with code {code}: {message}"))
-}
-
-/// Shows a page. On a terminal, uses the pager as git does.
-fn show(page: &str) -> Result<(), CliError> {
-    let pager = ["MANAGED_BY_PAGER", "PAGER"]
-        .iter()
-        .find_map(|name| env::var(name).ok());
-    let pager = pager.unwrap_or_else(|| "less".to_owned());
-    if !io::stdout().is_terminal() || pager.is_empty() || pager == "cat" {
-        anstream::AutoStream::auto(io::stdout()).write_all(page.as_bytes())?;
-        return Ok(());
-    }
-    let mut words = pager.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or("less"));
-    command.args(words).stdin(Stdio::piped());
-    if env::var_os("LESS").is_none() {
-        command.env("LESS", "FRX");
-    }
-    let Ok(mut child) = command.spawn() else {
-        anstream::AutoStream::auto(io::stdout()).write_all(page.as_bytes())?;
-        return Ok(());
-    };
-    if let Some(mut stdin) = child.stdin.take() {
-        let is_colored =
-            anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-        let plain = anstream::adapter::strip_str(page).to_string();
-        let text = if is_colored { page } else { &plain };
-        match stdin.write_all(text.as_bytes()) {
-            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => return Err(e.into()),
-            _ => {}
-        }
-    }
-    child.wait()?;
-    Ok(())
-}
-
-/// Returns the maximum line length.
-fn width() -> usize {
-    let columns = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns.unwrap_or(MAX_WIDTH).clamp(40, MAX_WIDTH)
 }

@@ -15,20 +15,14 @@ pub(super) struct Entry<'s> {
     content: u64,
 }
 
-/// Hashes bytes.
-pub(super) fn content(bytes: &[u8]) -> u64 {
-    let mut content = DefaultHasher::new();
-    bytes.hash(&mut content);
-    content.finish()
-}
-
 impl<'s> Entry<'s> {
     pub(super) fn new(path: &'s Path, name: ObjectName, json: &str) -> Self {
-        let content = content(json.as_bytes());
+        let mut content = DefaultHasher::new();
+        json.hash(&mut content);
         Self {
             path,
             name,
-            content,
+            content: content.finish(),
         }
     }
 
@@ -56,11 +50,10 @@ pub(super) fn pairs(old: &[Entry<'_>], new: &[Entry<'_>]) -> Vec<Option<usize>> 
     let mut is_paired = vec![false; old.len()];
     for (by_path, by_content) in [(true, true), (true, false), (false, true), (false, false)] {
         let mut free: BTreeMap<Key<'_>, VecDeque<usize>> = BTreeMap::new();
-        for (place, entry) in old.iter().enumerate() {
-            if is_paired.get(place) == Some(&false) {
-                free.entry(entry.key(by_path, by_content))
-                    .or_default()
-                    .push_back(place);
+        for ((index, entry), is_paired) in old.iter().enumerate().zip(&is_paired) {
+            if !is_paired {
+                let key = entry.key(by_path, by_content);
+                free.entry(key).or_default().push_back(index);
             }
         }
         for (entry, pair) in new
@@ -68,10 +61,9 @@ pub(super) fn pairs(old: &[Entry<'_>], new: &[Entry<'_>]) -> Vec<Option<usize>> 
             .zip(&mut pairs)
             .filter(|(_, pair)| pair.is_none())
         {
-            *pair = free
-                .get_mut(&entry.key(by_path, by_content))
-                .and_then(VecDeque::pop_front);
-            if let Some(is_paired) = pair.and_then(|place| is_paired.get_mut(place)) {
+            let matching = free.get_mut(&entry.key(by_path, by_content));
+            *pair = matching.and_then(VecDeque::pop_front);
+            if let Some(is_paired) = pair.and_then(|index| is_paired.get_mut(index)) {
                 *is_paired = true;
             }
         }

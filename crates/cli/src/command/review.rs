@@ -3,97 +3,94 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use managed_by::{Decision, Verdict};
+use managed_by::{Decision, Malformed, Verdict};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{Asks, ObjectReport};
+use managed_by_offline::{ObjectReport, Operation, Path, ReportedFinding};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::objects::for_each_document;
-use super::settings::Chosen;
-use crate::args::{Output, Review};
-use crate::diagnostic::{Diagnostic, place};
-use crate::error::CliError;
-use crate::exit::Exit;
+use super::settings::ResolvedSettings;
+use crate::args::{Output, ReviewArgs};
+use crate::diagnostic::{Diagnostic, locate};
+use crate::exit::{CliError, Exit};
 use crate::input::Input;
-use crate::output;
+use crate::output::{self, json::set};
 use crate::report::{Kind, Outcome, Report};
 
 /// Answers the requests in files.
-pub(super) fn run(asked: &Review, quiet: bool) -> Result<Exit, CliError> {
-    let judging = &asked.judging;
-    let chosen = Chosen::new(judging)?;
-    let judge = chosen.policy()?;
+pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<Exit, CliError> {
+    let evaluation = &args.evaluation;
+    let settings = ResolvedSettings::new(evaluation)?;
+    let evaluator = settings.policy_evaluator()?;
     let mut report = Report {
         kind: Kind::Review,
         ..Report::default()
     };
     let mut answers = Vec::new();
-    for file in &asked.files {
+    for file in &args.files {
         let input = Input::new(file);
-        let bytes = match input.bytes() {
-            Ok(bytes) => bytes,
-            Err(unjudged) => {
-                report.unjudged.push(unjudged);
-                continue;
-            }
-        };
-        for_each_document(&input, &bytes, &mut report, |text, document, report| {
-            if let Some(repeated) = document.repeated_keys().first() {
-                let repeated = Diagnostic::new(&input.name, repeated.clone());
-                report.unjudged.push(repeated);
+        let name = &input.name;
+        for_each_document(&input, &mut report, |text, document, report| {
+            if let Some(duplicate) = document.duplicate_fields().first() {
+                report
+                    .diagnostics
+                    .push(Diagnostic::new(name, duplicate.clone()));
                 return;
             }
             let (json, prefix) = request_in(document.json());
-            let answer = judge.ask(json.as_bytes());
-            let about = Asked::of(json);
-            answers.push(admission_review(&about.uid, &answer));
-            let path = |path: &str| {
-                managed_by_offline::Path::parse(prefix).join(&managed_by_offline::Path::parse(path))
+            let locate = |path: &str| {
+                locate(
+                    text,
+                    document,
+                    &Path::parse(prefix).join(&Path::parse(path)),
+                )
             };
-            match answer {
-                Ok(judgement) => {
-                    let locate = |found: &managed_by_offline::Found| {
-                        let in_request = format!("object.{}", found.path);
-                        Some(place(text, document, &path(&in_request)))
+            let request: Value = serde_json::from_str(json).unwrap_or_default();
+            let result = evaluator.evaluate_json(json.as_bytes());
+            answers.push(admission_review(string(&request, "/uid"), &result));
+            match result {
+                Ok(evaluated) => {
+                    let (object, operation) = (object_name(&request), operation(&request));
+                    let user = string(&request, "/userInfo/username");
+                    let location = |finding: &ReportedFinding| {
+                        Some(locate(&format!("object.{}", finding.path)))
                     };
-                    let mut outcome =
-                        Outcome::new(&input.name, about.object, about.asks, judgement, locate);
-                    outcome.user = about.user;
-                    outcome.place = Some(place(text, document, &path("object")).0);
-                    report.results.push(outcome);
+                    report.results.push(Outcome {
+                        user: Some(user.to_owned()).filter(|user| !user.is_empty()),
+                        span: Some(locate("object").0),
+                        ..Outcome::new(name, object, operation, evaluated, location)
+                    });
                 }
                 Err(malformed) => {
-                    let of = path(malformed.path().unwrap_or_default());
-                    let (place, source) = place(text, document, &of);
+                    let location = locate(malformed.path().unwrap_or_default());
                     let denial = Verdict::malformed(&malformed).decision;
-                    let what = denial.message().unwrap_or_default().to_owned();
-                    let unjudged = Diagnostic::at(&input.name, &place, source, what);
-                    report.unjudged.push(unjudged);
+                    let text = denial.message().unwrap_or_default().to_owned();
+                    report
+                        .diagnostics
+                        .push(Diagnostic::at(name, location, text));
                 }
             }
         });
     }
-    report.judge_by(judging);
-    let exit = report.exit(judging);
-    match asked.printing.output {
-        format @ (Output::Json | Output::Ndjson) => {
-            let mut out = io::stdout().lock();
-            match (format, &*answers) {
-                (Output::Json, []) => {}
-                (Output::Json, [answer]) => writeln!(out, "{answer:#}")?,
-                (Output::Json, answers) => writeln!(out, "{:#}", json!(answers))?,
-                (_, answers) => {
-                    for answer in answers {
-                        writeln!(out, "{answer}")?;
-                    }
-                }
+    report.configure(evaluation);
+    let mut out = io::stdout().lock();
+    match (evaluation.output, &*answers) {
+        (Output::Json, []) => {}
+        (Output::Json, [answer]) => writeln!(out, "{answer:#}")?,
+        (Output::Json, answers) => writeln!(out, "{:#}", json!(answers))?,
+        (Output::Ndjson, answers) => {
+            for answer in answers {
+                writeln!(out, "{answer}")?;
             }
-            output::print_diagnostics(&report);
         }
-        format => output::print(&report, format, quiet, judging.allow_empty)?,
+        (format, _) => {
+            output::print(&report, format, quiet, evaluation.allow_empty)?;
+            return Ok(report.exit(evaluation));
+        }
     }
-    Ok(exit)
+    output::print_diagnostics(&report);
+    Ok(report.exit(evaluation))
 }
 
 /// Returns the request in a document, and its path. As in the API server, the last of several equal keys wins.
@@ -105,73 +102,58 @@ fn request_in(json: &str) -> (&str, &'static str) {
     }
 }
 
-/// Summary of a request, for human-readable output.
-struct Asked {
-    uid: String,
-    object: ObjectName,
-    asks: Asks,
-    user: Option<String>,
+/// Returns a string in a request. A member of the wrong type is read as missing; the library reports it.
+fn string<'r>(request: &'r Value, pointer: &str) -> &'r str {
+    let value = request.pointer(pointer);
+    value.and_then(Value::as_str).unwrap_or_default()
 }
 
-impl Asked {
-    /// Reads the members. A member of the wrong type is read as missing; the library reports it.
-    fn of(json: &str) -> Self {
-        let request: Value = serde_json::from_str(json).unwrap_or_default();
-        let text = |pointer: &str| {
-            let text = request.pointer(pointer).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
-        let or = |first: String, second: &str| {
-            if first.is_empty() {
-                text(second)
-            } else {
-                first
-            }
-        };
-        let user = text("/userInfo/username");
-        Self {
-            uid: text("/uid"),
-            object: ObjectName {
-                group: text("/kind/group"),
-                version: text("/kind/version"),
-                kind: text("/kind/kind"),
-                namespace: or(text("/namespace"), "/object/metadata/namespace"),
-                name: or(text("/object/metadata/name"), "/name"),
-            },
-            asks: match &*text("/operation") {
-                "UPDATE" if text("/subResource") == "status" => Asks::UpdateStatus,
-                "UPDATE" => Asks::Update,
-                "DELETE" => Asks::Delete,
-                _ => Asks::Create,
-            },
-            user: Some(user).filter(|user| !user.is_empty()),
-        }
+fn object_name(request: &Value) -> ObjectName {
+    let string = |pointer: &str| string(request, pointer).to_owned();
+    let or = |first: &str, second: &str| match string(first) {
+        empty if empty.is_empty() => string(second),
+        text => text,
+    };
+    ObjectName {
+        group: string("/kind/group"),
+        version: string("/kind/version"),
+        kind: string("/kind/kind"),
+        namespace: or("/namespace", "/object/metadata/namespace"),
+        name: or("/object/metadata/name", "/name"),
+    }
+}
+
+fn operation(request: &Value) -> Operation {
+    match (
+        string(request, "/operation"),
+        string(request, "/subResource"),
+    ) {
+        ("UPDATE", "status") => Operation::UpdateStatus,
+        ("UPDATE", _) => Operation::Update,
+        ("DELETE", _) => Operation::Delete,
+        _ => Operation::Create,
     }
 }
 
 /// Returns the response as an `AdmissionReview`.
-fn admission_review(uid: &str, answer: &Result<ObjectReport, managed_by::Malformed>) -> Value {
-    let mut response = Map::new();
-    response.insert("uid".to_owned(), uid.into());
+fn admission_review(uid: &str, result: &Result<ObjectReport, Malformed>) -> Value {
     // The path is relative to the document, which contains the request.
-    let judgement = answer.clone();
-    let judgement = judgement.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));
-    response.insert("allowed".to_owned(), judgement.decision.is_allowed().into());
-    if let Decision::Denied { code, message } = judgement.decision {
-        response.insert(
-            "status".to_owned(),
+    let report = result.clone();
+    let report = report.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));
+    let mut response = json!({"uid": uid, "allowed": report.decision.is_allowed()});
+    if let Decision::Denied { code, message } = &report.decision {
+        set(
+            &mut response,
+            "status",
             json!({"code": code, "message": message}),
         );
     }
-    if !judgement.warnings.is_empty() {
-        response.insert("warnings".to_owned(), json!(judgement.warnings));
+    if !report.warnings.is_empty() {
+        set(&mut response, "warnings", json!(report.warnings));
     }
-    let annotations = judgement.audit_annotations.into_iter();
-    let annotations: Map<_, _> = annotations
-        .map(|(key, value)| (key.to_owned(), value.into()))
-        .collect();
-    if !annotations.is_empty() {
-        response.insert("auditAnnotations".to_owned(), annotations.into());
+    if !report.audit_annotations.is_empty() {
+        let annotations: BTreeMap<_, _> = report.audit_annotations.into_iter().collect();
+        set(&mut response, "auditAnnotations", json!(annotations));
     }
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
 }

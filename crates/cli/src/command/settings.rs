@@ -1,13 +1,13 @@
-//! Selects and checks the settings of a command.
+//! Resolves and checks the settings of a command.
 
 use std::path::{Path, PathBuf};
 
 use managed_by::{Release, ReleaseSet, Settings};
-use managed_by_offline::{Judge, MalformedText, SettingsText, decode, overlaid};
+use managed_by_offline::{Evaluator, SettingsText, with_overrides};
 
-use crate::args::Judging;
-use crate::diagnostic::{Diagnostic, key_place, place};
-use crate::error::CliError;
+use crate::args::EvaluationArgs;
+use crate::diagnostic::{Diagnostic, locate, locate_key};
+use crate::exit::CliError;
 use crate::input::Input;
 use crate::release::Kubernetes;
 use crate::report::{Kind, Report};
@@ -16,34 +16,39 @@ use crate::report::{Kind, Report};
 pub(super) const SCHEMA: &str = include_str!("../../../../docs/settings.schema.json");
 
 /// The settings of a command.
-pub(super) struct Chosen {
-    json: String,
+pub(super) struct ResolvedSettings {
+    pub(super) json: String,
     /// The releases to evaluate; [`None`] uses the settings.
     releases: Option<ReleaseSet>,
 }
 
-impl Chosen {
+impl ResolvedSettings {
     /// Reads the settings from the arguments.
     ///
     /// # Errors
     /// Returns an error if the settings file cannot be read or has problems.
-    pub(super) fn new(judging: &Judging) -> Result<Self, CliError> {
-        let mut chosen = Self::of_file(judging.settings.as_deref())?;
-        let mut release = None;
-        match judging.kubernetes {
-            None => {}
-            Some(Kubernetes::One(one)) => release = Some(one),
-            Some(Kubernetes::Each(releases)) => chosen.releases = Some(releases),
-        }
-        let rules = judging.rules.iter();
-        let rules: Vec<_> = rules.map(|one| (one.rule, one.enforcement)).collect();
-        chosen.json = overlaid(&chosen.json, release, &rules);
-        Ok(chosen)
+    pub(super) fn new(args: &EvaluationArgs) -> Result<Self, CliError> {
+        let settings = Self::from_file(args.settings.as_deref())?;
+        let (release, releases) = match args.kubernetes {
+            None => (None, None),
+            Some(Kubernetes::One(release)) => (Some(release), None),
+            Some(Kubernetes::Each(releases)) => (None, Some(releases)),
+        };
+        let rules: Vec<_> = args
+            .rules
+            .iter()
+            .map(|rule| (rule.rule, rule.enforcement))
+            .collect();
+        let json = with_overrides(&settings.json, release, &rules);
+        Ok(Self { json, releases })
     }
 
     /// Reads the settings in a file, or returns the defaults.
-    pub(super) fn of_file(path: Option<&Path>) -> Result<Self, CliError> {
-        let json = path.map_or_else(|| Ok("{}".to_owned()), read)?;
+    pub(super) fn from_file(path: Option<&Path>) -> Result<Self, CliError> {
+        let json = match path {
+            Some(path) => read(&Input::new(path)).map_err(CliError::Diagnostics)?,
+            None => "{}".to_owned(),
+        };
         Ok(Self {
             json,
             releases: None,
@@ -53,56 +58,59 @@ impl Chosen {
     /// Returns the release whose rules apply, if one is selected.
     pub(super) fn release(&self) -> Option<Release> {
         let settings = Settings::from_json(self.json.as_bytes()).ok()?;
-        let chosen = settings.kubernetes_version();
-        chosen.filter(|_| self.releases.is_none())
+        let release = settings.kubernetes_version();
+        release.filter(|_| self.releases.is_none())
     }
 
-    pub(super) fn json(&self) -> &str {
-        &self.json
-    }
-
+    /// Parses the settings.
+    ///
+    /// # Errors
+    /// Returns an error if the settings have problems, which only overrides from the arguments can introduce.
     pub(super) fn settings(&self) -> Result<Settings<'_>, CliError> {
         let settings = Settings::from_json(self.json.as_bytes());
         settings.map_err(|problems| CliError::Error(problems.to_string()))
     }
 
-    /// Returns a judge for offline use. It enables rules that the policy disables only because the API server already
+    /// Returns an evaluator for offline use. It enables rules that the policy disables only because the API server already
     /// enforces them.
-    ///
-    /// # Errors
-    /// Returns an error if the settings have problems, which only overrides from the arguments can introduce.
-    pub(super) fn judge(&self) -> Result<Judge<'_>, CliError> {
-        Ok(Judge::new(self.settings()?.for_tools(), self.releases))
+    pub(super) fn evaluator(&self) -> Result<Evaluator<'_>, CliError> {
+        Ok(Evaluator::new(self.settings()?.for_tools(), self.releases))
     }
 
-    /// Returns a judge with the same rules as the policy.
-    pub(super) fn policy(&self) -> Result<Judge<'_>, CliError> {
-        Ok(Judge::new(self.settings()?, self.releases))
+    /// Returns an evaluator with the same rules as the policy.
+    pub(super) fn policy_evaluator(&self) -> Result<Evaluator<'_>, CliError> {
+        Ok(Evaluator::new(self.settings()?, self.releases))
     }
 }
 
 /// Reads the only set of settings in a file, as JSON.
-fn read(path: &Path) -> Result<String, CliError> {
-    let input = Input::new(path);
-    let bytes = input
-        .bytes()
-        .map_err(|unjudged| CliError::Diagnostics(vec![unjudged]))?;
-    let unreadable =
-        |malformed| CliError::Diagnostics(vec![Diagnostic::new(&input.name, malformed)]);
-    let text = &*decode(&bytes).map_err(unreadable)?;
-    let all = SettingsText::all(text).map_err(unreadable)?;
+fn read(input: &Input) -> Result<String, Vec<Diagnostic>> {
+    let text = input.text().map_err(|error| vec![error])?;
+    let (all, _) = find(input, &text)?;
     let [settings] = &*all else {
-        let what = match all.len() {
-            0 => "holds no settings".to_owned(),
-            count => format!("holds {count} sets of settings, expected one"),
-        };
-        return Err(unreadable(MalformedText::whole(what)));
+        let text = format!("{} sets of settings in this file, expected one", all.len());
+        return Err(vec![Diagnostic::of_file(&input.name, text)]);
     };
-    let problems = problems(&input, text, settings);
+    let problems = problems(input, &text, settings);
     if problems.is_empty() {
         Ok(settings.json().to_owned())
     } else {
-        Err(CliError::Diagnostics(problems))
+        Err(problems)
+    }
+}
+
+/// Finds the settings in a text, and the settings of other policies. A text without settings is an error.
+fn find<'t>(
+    input: &Input,
+    text: &'t str,
+) -> Result<(Vec<SettingsText<'t>>, Vec<SettingsText<'t>>), Vec<Diagnostic>> {
+    match SettingsText::find(text) {
+        Ok((all, _)) if all.is_empty() => Err(vec![Diagnostic::of_file(
+            &input.name,
+            "no settings in this file",
+        )]),
+        Ok(found) => Ok(found),
+        Err(malformed) => Err(vec![Diagnostic::new(&input.name, malformed)]),
     }
 }
 
@@ -111,59 +119,48 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagn
     let Err(problems) = settings.read() else {
         return Vec::new();
     };
-    let at = |problem: &managed_by::Problem| {
+    let diagnostics = problems.as_slice().iter().map(|problem| {
         let path = settings.path_of(problem.path());
-        let (place, source) = if problem.is_key() {
-            key_place(text, &settings.document, &path)
-        } else {
-            place(text, &settings.document, &path)
-        };
+        let locate = if problem.is_key() { locate_key } else { locate };
+        let location = locate(text, &settings.document, &path);
         Diagnostic {
             suggestion: problem.suggestion().map(str::to_owned),
-            ..Diagnostic::at(&input.name, &place, source, problem.to_string())
+            ..Diagnostic::at(&input.name, location, problem.to_string())
         }
-    };
-    problems.as_slice().iter().map(at).collect()
+    });
+    let mut diagnostics: Vec<_> = diagnostics.collect();
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
+    diagnostics
 }
 
 /// Reports all problems of the settings in files.
 pub(super) fn check(files: &[PathBuf]) -> Report {
     let mut report = Report {
         kind: Kind::SettingsCheck,
+        may_be_empty: true,
         ..Report::default()
     };
     for file in files {
         let input = Input::new(file);
-        match input.bytes() {
-            Ok(bytes) => check_one(&input, &bytes, &mut report),
-            Err(unjudged) => report.unjudged.push(unjudged),
+        if let Err(errors) = check_one(&input, &mut report) {
+            report.diagnostics.extend(errors);
         }
     }
     report
 }
 
-fn check_one(input: &Input, bytes: &[u8], report: &mut Report) {
-    let malformed = |malformed| Diagnostic::new(&input.name, malformed);
-    let text = match decode(bytes) {
-        Ok(text) => text,
-        Err(error) => return report.add(malformed(error)),
-    };
-    let text = &*text;
-    let (all, others) = match SettingsText::apart(text) {
-        Ok((all, _)) if all.is_empty() => {
-            return report.add(malformed(MalformedText::whole("holds no settings")));
-        }
-        Ok(found) => found,
-        Err(error) => return report.add(malformed(error)),
-    };
+fn check_one(input: &Input, report: &mut Report) -> Result<(), Vec<Diagnostic>> {
+    let text = input.text().map_err(|error| vec![error])?;
+    let (all, others) = find(input, &text)?;
     for settings in &all {
-        report.unjudged.extend(problems(input, text, settings));
+        report.diagnostics.extend(problems(input, &text, settings));
     }
     for other in &others {
-        let (place, _) = key_place(text, &other.document, &other.path);
-        let what = "not checked: the module is not named as those of this project";
-        report.hint(what.to_owned(), || format!("{}:{}", input.name, place.line));
+        let (span, _) = locate_key(&text, &other.document, &other.path);
+        let text = "not checked: the module's name is not a name of this project's modules";
+        report.hint(text.to_owned(), || format!("{}:{}", input.name, span.line));
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -173,7 +170,7 @@ mod tests {
     #[test]
     fn settings_are_found_in_manifests() {
         let found = |text: &str| -> Vec<String> {
-            let all = SettingsText::all(text).unwrap();
+            let (all, _) = SettingsText::find(text).unwrap();
             all.iter().map(|s| s.json().to_owned()).collect()
         };
         let group = "spec:\n  policies:\n    ours: {module: 'registry://r/managed-by-policy:v1', settings: {role: worker}}\n    other: {module: 'registry://r/psp:v1', settings: {x: y}}\n";

@@ -3,67 +3,63 @@
 //! Source: "Workflow commands for GitHub Actions" and `command.ts` of `actions/toolkit`, which defines how values are
 //! escaped.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
-
-use managed_by::Enforcement;
 
 use super::plain::plain;
 use super::text;
 use crate::diagnostic::{Level, Span};
 use crate::report::Report;
 
-/// Prints a command for each finding.
+/// Prints a command for each finding and diagnostic.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    for outcome in &report.results {
-        for finding in outcome.counted() {
-            let found = &finding.found;
-            let level = match found.enforcement {
-                Enforcement::Deny => "error",
-                Enforcement::Warn | Enforcement::Off => "warning",
-            };
-            let place = finding.place.as_ref().or(outcome.place.as_ref());
-            let text = format!("{}: {}", outcome.object, outcome.text_of(found));
-            out.write_all(command(level, &outcome.file, place, found.rule.id(), &text).as_bytes())?;
+    for annotation in report.annotations() {
+        if annotation.is_suppressed() {
+            continue;
         }
+        let level = level(annotation.level);
+        let span = annotation.span.as_ref();
+        let command = command(
+            level,
+            annotation.file,
+            span,
+            annotation.id,
+            &annotation.text,
+        );
+        writeln!(out, "{command}")?;
     }
-    for diagnostic in report.diagnostics() {
-        let (place, file, kind) = (diagnostic.shown(), &diagnostic.file, diagnostic.kind);
-        let level = match kind.level() {
-            Level::Note => "notice",
-            level => level.as_str(),
-        };
-        let command = command(level, file, place.as_ref(), kind.as_str(), &diagnostic.text);
-        out.write_all(command.as_bytes())?;
-    }
-    let excused = text::excused(report);
-    match excused.strip_prefix("; ") {
-        Some(excused) => writeln!(out, "::notice title=managed-by::{}", data(excused)),
+    let suppressed = text::suppressed(report);
+    match suppressed.strip_prefix("; ") {
+        Some(suppressed) => writeln!(out, "::notice title=managed-by::{}", data(suppressed)),
         None => Ok(()),
     }
 }
 
 /// Returns a command, without a file, for a run that evaluated nothing.
-pub(crate) fn nothing(text: &str, allow_empty: bool) -> String {
-    let level = if allow_empty { "notice" } else { "error" };
-    format!("::{level} title=not judged::{}\n", data(text))
-}
-
-fn command(level: &str, file: &str, place: Option<&Span>, title: &str, text: &str) -> String {
-    let mut properties = format!("file={}", property(file));
-    if let Some(place) = place {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            properties,
-            ",line={},endLine={},col={},endColumn={}",
-            place.line, place.end_line, place.column, place.end_column
-        );
-    }
+pub(crate) fn nothing(text: &str, level: Level) -> String {
     format!(
-        "::{level} {properties},title={}::{}\n",
-        property(title),
+        "::{} title=not evaluated::{}\n",
+        self::level(level),
         data(text)
     )
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Note => "notice",
+        level => level.as_str(),
+    }
+}
+
+fn command(level: &str, file: &str, span: Option<&Span>, title: &str, text: &str) -> String {
+    let span = span.map(|span| {
+        format!(
+            ",line={},endLine={},col={},endColumn={}",
+            span.line, span.end_line, span.column, span.end_column
+        )
+    });
+    let (file, span) = (property(file), span.unwrap_or_default());
+    let (title, text) = (property(title), data(text));
+    format!("::{level} file={file}{span},title={title}::{text}")
 }
 
 /// Escapes a text like the toolkit, except for line ends, which GitHub would show if they came from a name.
@@ -80,10 +76,10 @@ mod tests {
     use super::command;
 
     #[test]
-    fn values_are_escaped_as_the_toolkit_does_and_write_no_lines() {
+    fn values_are_escaped_as_in_the_toolkit_on_one_line() {
         assert_eq!(
             command("error", "a,b:c.yaml", None, "x/y", "50%\nof: it, all"),
-            "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25\\nof: it, all\n"
+            "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25\\nof: it, all"
         );
     }
 }

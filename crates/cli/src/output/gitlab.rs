@@ -5,67 +5,43 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use managed_by::Enforcement;
 use serde_json::{Value, json};
 
 use super::plain::plain;
 use crate::diagnostic::Level;
 use crate::report::Report;
 
-/// Prints a violation for each finding. Its fingerprint identifies it across pipelines.
+/// Prints a violation for each finding and diagnostic. Its fingerprint identifies it across pipelines.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    let mut violation =
-        |file: &str, line: usize, check: &str, level: Level, text: &str, path: &str| -> Value {
-            let what = format!("{file}\n{check}\n{path}");
-            let times = seen.entry(what.clone()).or_default();
-            *times = times.saturating_add(1);
-            json!({
-                "description": plain(text), "check_name": check,
-                "fingerprint": fingerprint(&format!("{what}\n{times}")),
-                "severity": match level {
-                    Level::Error => "critical",
-                    Level::Warning => "major",
-                    Level::Note => "info",
-                },
-                "location": {"path": file, "lines": {"begin": line.max(1)}},
-            })
+    let mut occurrences: BTreeMap<String, usize> = BTreeMap::new();
+    let annotations = report
+        .annotations()
+        .filter(|annotation| !annotation.is_suppressed());
+    let violations = annotations.map(|annotation| {
+        let (file, id) = (annotation.file, annotation.id);
+        let key = match annotation.finding {
+            Some((outcome, finding)) => format!("{} {}", outcome.object, finding.reported.path),
+            None => annotation.text.clone(),
         };
-    let mut all = Vec::new();
-    for outcome in &report.results {
-        for finding in outcome.counted() {
-            let found = &finding.found;
-            let level = match found.enforcement {
-                Enforcement::Deny => Level::Error,
-                Enforcement::Warn | Enforcement::Off => Level::Warning,
-            };
-            let place = finding.place.as_ref().or(outcome.place.as_ref());
-            let line = place.map_or(1, |place| place.line);
-            let text = format!("{}: {}", outcome.object, outcome.text_of(found));
-            let path = format!("{} {}", outcome.object, found.path);
-            all.push(violation(
-                &outcome.file,
-                line,
-                found.rule.id(),
-                level,
-                &text,
-                &path,
-            ));
-        }
-    }
-    for diagnostic in report.diagnostics() {
-        let (file, text) = (&*diagnostic.file, &*diagnostic.text);
-        let kind = diagnostic.kind;
-        all.push(violation(
-            file,
-            diagnostic.line,
-            kind.as_str(),
-            kind.level(),
-            text,
-            text,
-        ));
-    }
-    writeln!(out, "{:#}", Value::from(all))
+        let key = format!("{file}\n{id}\n{key}");
+        let occurrence = occurrences.entry(key.clone()).or_default();
+        *occurrence = occurrence.saturating_add(1);
+        json!({
+            "description": plain(&annotation.text), "check_name": id,
+            "fingerprint": fingerprint(&format!("{key}\n{occurrence}")),
+            "severity": match annotation.level {
+                Level::Error => "critical",
+                Level::Warning => "major",
+                Level::Note => "info",
+            },
+            "location": {
+                "path": file,
+                "lines": {"begin": annotation.span.map_or(1, |span| span.line)},
+            },
+        })
+    });
+    let violations: Vec<Value> = violations.collect();
+    writeln!(out, "{:#}", Value::from(violations))
 }
 
 /// Returns the FNV-1a hash, which is stable across versions.

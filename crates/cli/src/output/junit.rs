@@ -1,32 +1,26 @@
 //! JUnit XML: a suite for each file, a case for each object.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use managed_by::{Decision, Enforcement};
+use managed_by::Decision;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use super::plain::plain;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::report::Excuse;
-use crate::report::{Outcome, Report};
+use crate::report::{Finding, Outcome, Report, Suppression};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let mut suites: BTreeMap<Arc<str>, TestSuite> = BTreeMap::new();
-    let mut add = |file: &Arc<str>, case: TestCase| {
-        let suite = suites.entry(Arc::clone(file));
-        suite
-            .or_insert_with(|| TestSuite::new(&*plain(file)))
-            .add_test_case(case);
-    };
-    for outcome in &report.results {
-        add(&outcome.file, judged(outcome, report.denies_warnings));
-    }
-    for diagnostic in report.diagnostics() {
-        let case = case_of(diagnostic, report.denies_warnings);
-        add(&diagnostic.file, case);
+    let denies_warnings = report.denies_warnings;
+    let outcomes = report.results.iter();
+    let outcomes = outcomes.map(|outcome| (&outcome.file, object_case(outcome, denies_warnings)));
+    let diagnostics = report.sorted_diagnostics();
+    let diagnostics = diagnostics.map(|d| (&d.file, diagnostic_case(d, denies_warnings)));
+    let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
+    for (file, case) in outcomes.chain(diagnostics) {
+        let suite = suites.entry(file);
+        let suite = suite.or_insert_with(|| TestSuite::new(&*plain(file)));
+        suite.add_test_case(case);
     }
     let mut junit = JUnit::new(format!("managed-by {}", report.kind.as_str()));
     junit.add_test_suites(suites.into_values());
@@ -34,78 +28,68 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     out.write_all(junit.as_bytes())
 }
 
-fn judged(outcome: &Outcome, denies_warnings: bool) -> TestCase {
-    let texts = |wanted: Enforcement| -> Vec<String> {
-        let findings = outcome.counted();
-        let findings = findings.map(|finding| (&finding.found, &finding.place));
-        findings
-            .filter(|(found, _)| found.enforcement == wanted)
-            .map(|(found, place)| {
-                let place = place.as_ref().map(|p| format!("{}:{}: ", p.line, p.column));
-                let place = place.unwrap_or_default();
-                let text = plain(&outcome.text_of(found)).into_owned();
-                format!("{place}{text} [{}]", found.rule.id())
-            })
-            .collect()
+fn failure(kind: NonSuccessKind, message: &str, id: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_message(&*plain(message)).set_type(id);
+    status
+}
+
+fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
+    let of_level = |level: Level| outcome.counted().filter(move |f| f.level() == level);
+    let line = |finding: &Finding| {
+        let span = finding.span.as_ref();
+        let position = span.map(|span| format!("{}:{}: ", span.line, span.column));
+        let text = format!(
+            "{} [{}]",
+            outcome.text_of(finding),
+            finding.reported.rule.id()
+        );
+        format!("{}{}", position.unwrap_or_default(), plain(&text))
     };
-    let denials = texts(Enforcement::Deny);
-    let status = if let Decision::Denied { message, .. } = &outcome.decision {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let mut message = message.clone();
-        if let Some(releases) = outcome.releases {
-            // Writing to a String cannot fail.
-            let _ = write!(message, " ({releases})");
+    let denials: Vec<_> = of_level(Level::Error).map(line).collect();
+    let mut output: Vec<_> = of_level(Level::Warning).map(line).collect();
+    let status = match (&outcome.decision, output.first()) {
+        (Decision::Denied { message, .. }, _) => {
+            let releases = outcome.releases.map(|releases| format!(" ({releases})"));
+            let message = format!("{message}{}", releases.unwrap_or_default());
+            let rule = of_level(Level::Error).next().map(|f| f.reported.rule.id());
+            let kind = NonSuccessKind::Failure;
+            let mut status = failure(kind, &message, rule.unwrap_or_default());
+            status.set_description(denials.join("\n"));
+            status
         }
-        status.set_message(&*plain(&message));
-        let denied = outcome.counted().map(|finding| &finding.found);
-        let rule = denied.clone().find(|f| f.enforcement == Enforcement::Deny);
-        status.set_type(rule.map(|f| f.rule.id()).unwrap_or_default());
-        status.set_description(denials.join("\n"));
-        status
-    } else if let Some(warned) = texts(Enforcement::Warn).first().filter(|_| denies_warnings) {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(warned);
-        status.set_type("warning");
-        status
-    } else {
-        TestCaseStatus::success()
+        (Decision::Allowed, Some(warning)) if denies_warnings => {
+            failure(NonSuccessKind::Failure, warning, "warning")
+        }
+        (Decision::Allowed, _) => TestCaseStatus::success(),
     };
-    let name = outcome.asked();
-    let mut case = TestCase::new(&*plain(&name), status);
+    let mut case = TestCase::new(&*plain(&outcome.request()), status);
     case.set_classname(&*plain(&outcome.object.kind_and_group()));
-    let mut said = texts(Enforcement::Warn);
-    said.extend(outcome.findings.iter().filter_map(|finding| {
-        let why = match finding.excuse.as_ref()? {
-            Excuse::Exception { reason } => format!("excepted ({})", plain(reason)),
-            Excuse::Baseline => "in the baseline".to_owned(),
+    output.extend(outcome.findings.iter().filter_map(|finding| {
+        let reason = match finding.suppression.as_ref()? {
+            Suppression::Exception { reason } => format!("excepted ({reason})"),
+            Suppression::Baseline => "in the baseline".to_owned(),
         };
-        let found = &finding.found;
-        Some(format!(
-            "{why}: {} [{}]",
-            plain(&found.text),
-            found.rule.id()
-        ))
+        let (text, id) = (&finding.reported.text, finding.reported.rule.id());
+        Some(plain(&format!("{reason}: {text} [{id}]")).into_owned())
     }));
-    if !said.is_empty() {
-        case.set_system_out(said.join("\n"));
+    if !output.is_empty() {
+        case.set_system_out(output.join("\n"));
     }
     case
 }
 
-fn case_of(diagnostic: &Diagnostic, denies_warnings: bool) -> TestCase {
-    let text = plain(&diagnostic.text);
-    let place = plain(&diagnostic.place()).into_owned();
-    let kind = match diagnostic.kind.level() {
+fn diagnostic_case(diagnostic: &Diagnostic, denies_warnings: bool) -> TestCase {
+    let position = plain(&diagnostic.position()).into_owned();
+    let kind = match diagnostic.level() {
         Level::Error => NonSuccessKind::Error,
         Level::Warning if denies_warnings => NonSuccessKind::Failure,
         Level::Warning | Level::Note => {
-            let mut case = TestCase::new(place, TestCaseStatus::success());
-            case.set_system_out(&*text);
+            let mut case = TestCase::new(position, TestCaseStatus::success());
+            case.set_system_out(&*plain(&diagnostic.text));
             return case;
         }
     };
-    let mut status = TestCaseStatus::non_success(kind);
-    status.set_message(&*text);
-    status.set_type(diagnostic.kind.as_str());
-    TestCase::new(place, status)
+    let status = failure(kind, &diagnostic.text, diagnostic.kind.info().id);
+    TestCase::new(position, status)
 }

@@ -10,15 +10,16 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod writers;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use crate::args::Output;
-use crate::diagnostic::Diagnostic;
-use crate::error::CliError;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::exit::CliError;
+use crate::recording::ReplaySummary;
 use crate::report::{Kind, Report};
-use crate::summary::Summary;
 
-/// Prints a report on standard output, and skipped input on standard error.
+/// Prints a report on standard output, and diagnostics on standard error.
 pub(crate) fn print(
     report: &Report,
     format: Output,
@@ -34,31 +35,30 @@ pub(crate) fn print(
         print_diagnostics(report);
     }
     anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
-    // Settings are checked, not evaluated.
-    if report.kind == Kind::SettingsCheck {
-        return Ok(());
-    }
     if report.is_nothing() {
-        let text = text::nothing(report.unknown.iter(), report.skipped);
-        tell_nothing(&text, format, allow_empty);
-    } else if !quiet && format == Output::Text {
+        print_nothing(
+            &report.unsupported,
+            report.counts.skipped,
+            format,
+            allow_empty,
+        );
+    } else if !quiet && format == Output::Text && report.kind != Kind::SettingsCheck {
         anstream::eprint!("{}", text::created_and_deleted(report));
-        anstream::eprintln!("{}", text::sums(report));
+        anstream::eprintln!("{}", text::totals(report));
     }
     Ok(())
 }
 
-fn write(out: &mut impl Write, report: &Report, format: Output) -> Result<(), CliError> {
+fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()> {
     match format {
-        Output::Text => text::write(out, report)?,
-        Output::Json => json::write(out, report)?,
-        Output::Ndjson => json::write_lines(out, report)?,
-        Output::Sarif => sarif::write(out, report)?,
-        Output::Junit => junit::write(out, report)?,
-        Output::Github => github::write(out, report)?,
-        Output::Gitlab => gitlab::write(out, report)?,
+        Output::Text => text::write(out, report),
+        Output::Json => json::write(out, report),
+        Output::Ndjson => json::write_lines(out, report),
+        Output::Sarif => sarif::write(out, report),
+        Output::Junit => junit::write(out, report),
+        Output::Github => github::write(out, report),
+        Output::Gitlab => gitlab::write(out, report),
     }
-    Ok(())
 }
 
 /// Returns standard output for a format. Text has colors only on terminals. Data is not filtered, because the
@@ -74,36 +74,49 @@ fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutL
 }
 
 /// Reports that nothing was evaluated, which is an error unless allowed.
-fn tell_nothing(text: &str, format: Output, allow_empty: bool) {
+fn print_nothing(
+    unsupported: &BTreeMap<String, u64>,
+    skipped: usize,
+    format: Output,
+    allow_empty: bool,
+) {
+    let (text, level) = (
+        text::nothing(unsupported, skipped),
+        level_of_nothing(allow_empty),
+    );
     if format == Output::Github {
-        anstream::print!("{}", github::nothing(text, allow_empty));
+        anstream::print!("{}", github::nothing(&text, level));
     } else {
-        anstream::eprintln!("{}: {text}", level_of_nothing(allow_empty));
+        anstream::eprintln!("{}: {text}", level.as_str());
     }
 }
 
 /// Returns the severity of a run without evaluations.
-pub(crate) fn level_of_nothing(allow_empty: bool) -> &'static str {
-    if allow_empty { "note" } else { "error" }
+pub(crate) fn level_of_nothing(allow_empty: bool) -> Level {
+    if allow_empty {
+        Level::Note
+    } else {
+        Level::Error
+    }
 }
 
-/// Prints errors and warnings on standard error.
+/// Prints errors, warnings and notes on standard error.
 pub(crate) fn print_diagnostics(report: &Report) {
-    for diagnostic in report.diagnostics() {
+    for diagnostic in report.sorted_diagnostics() {
         anstream::eprint!("{}", text::diagnostic(diagnostic));
     }
 }
 
-/// Reports skipped input immediately. The GitHub format reports it at the end.
-pub(crate) fn tell_unjudged(unjudged: &Diagnostic, format: Output) {
+/// Prints an error immediately. The GitHub format includes it at the end.
+pub(crate) fn print_error(error: &Diagnostic, format: Output) {
     if format != Output::Github {
-        anstream::eprint!("{}", text::diagnostic(unjudged));
+        anstream::eprint!("{}", text::diagnostic(error));
     }
 }
 
 /// Prints the results of a replay.
 pub(crate) fn print_replay(
-    summary: &Summary,
+    summary: &ReplaySummary,
     format: Output,
     quiet: bool,
     allow_empty: bool,
@@ -118,13 +131,11 @@ pub(crate) fn print_replay(
         }
     }
     out.flush()?;
-    anstream::eprint!("{}", text::hints_of_kinds(summary));
+    anstream::eprint!("{}", text::hints_for_kinds(summary));
     if summary.is_nothing() {
-        let unknown = summary.tally.unknown.iter();
-        let text = text::nothing(unknown.map(|(kind, count)| (kind, count)), 0);
-        tell_nothing(&text, format, allow_empty);
+        print_nothing(&summary.tally.unsupported, 0, format, allow_empty);
     } else if !quiet && format == Output::Text {
-        anstream::eprintln!("{}", text::replay_sums(summary));
+        anstream::eprintln!("{}", text::replay_totals(summary));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Returns true for control characters, line separators, and bidirectional or invisible characters.
-fn is_more(c: char) -> bool {
+fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -13,12 +13,12 @@ fn is_more(c: char) -> bool {
 /// Escapes such characters in a text, and `##[`, which starts a GitHub Actions command anywhere in a line.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let is_command = text.contains("##[");
-    if !is_command && !text.contains(is_more) {
+    if !is_command && !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_more(c) {
+        if is_unsafe(c) {
             plain.extend(c.escape_default());
         } else {
             plain.push(c);
@@ -29,14 +29,14 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// Replaces each such character in a line with a substitute of the same length, so that positions stay valid.
 pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
-    let is_bad = |c: char| is_more(c) && c != '\t';
-    if !line.contains(is_bad) && !line.contains("##[") {
+    let is_replaced = |c: char| is_unsafe(c) && c != '\t';
+    if !line.contains(is_replaced) && !line.contains("##[") {
         return Cow::Borrowed(line);
     }
     let mut plain = String::with_capacity(line.len());
     for c in line.chars() {
         match c.len_utf8() {
-            _ if !is_bad(c) => plain.push(c),
+            _ if !is_replaced(c) => plain.push(c),
             3 => plain.push('\u{fffd}'),
             bytes => plain.extend(std::iter::repeat_n('?', bytes)),
         }

@@ -5,45 +5,40 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use managed_by::{Enforcement, Rule, rules};
-use managed_by_offline::Found;
+use managed_by::{Enforcement, rules};
 use serde_json::{Value, json};
 
-use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::report::Excuse;
-use crate::report::{Report, page};
-use crate::words::words;
+use super::json::set;
+use crate::diagnostic::{Kind, Span};
+use crate::format::single_line;
+use crate::report::{Annotation, Report, Suppression, page};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let results = report.results.iter().flat_map(|outcome| {
-        outcome.findings.iter().map(|finding| {
-            let found = &finding.found;
-            let place = finding.place.as_ref().or(outcome.place.as_ref());
-            let index = rules().iter().position(|rule| rule.id() == found.rule.id());
-            let suppressions = match &finding.excuse {
-                Some(Excuse::Exception { reason }) => {
-                    json!([{"kind": "inSource", "justification": reason}])
-                },
-                Some(Excuse::Baseline) => json!([{"kind": "external"}]),
-                None => json!([]),
-            };
-            json!({
-                "ruleId": found.rule.id(),
-                "ruleIndex": index,
-                "level": level(found.enforcement),
-                "message": {"text": format!("{}: {}", outcome.object, outcome.text_of(found))},
-                "locations": [{
-                    "physicalLocation": location(&outcome.file, place),
-                    "logicalLocations": [{"fullyQualifiedName": format!("{}: {}", outcome.object, found.path)}],
-                }],
-                "suppressions": suppressions,
-                "properties": properties(found),
-            })
+    let of_rules = rules().iter().map(|rule| {
+        let docs = rule.documentation();
+        let level = match rule.default_enforcement() {
+            Enforcement::Deny => "error",
+            Enforcement::Warn => "warning",
+            Enforcement::Off => "none",
+        };
+        json!({
+            "id": rule.id(),
+            "shortDescription": {"text": docs.title},
+            "fullDescription": {"text": single_line(docs.text)},
+            "help": {"text": single_line(docs.fix), "markdown": docs.fix},
+            "helpUri": page(rule),
+            "defaultConfiguration": {"level": level},
         })
     });
-    let results = results.chain(report.diagnostics().map(diagnostic));
-    let known = rules().iter().map(|rule| descriptor(rule));
-    let known = known.chain(Kind::ALL.map(descriptor_of_kind));
+    let of_kinds = Kind::ALL.iter().map(|kind| {
+        let info = kind.info();
+        json!({
+            "id": info.id,
+            "shortDescription": {"text": info.title},
+            "help": {"text": info.fix},
+            "defaultConfiguration": {"level": info.level.as_str()},
+        })
+    });
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -52,60 +47,69 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 "name": "managed-by",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": known.collect::<Vec<_>>(),
+                "rules": of_rules.chain(of_kinds).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "commandLine": format!("managed-by {}", report.kind.as_str()),
-                "executionSuccessful": report.unjudged.is_empty(),
+                "executionSuccessful": report.totals().errors == 0,
             }],
             "columnKind": "unicodeCodePoints",
-            "results": results.collect::<Vec<_>>(),
+            "results": report.annotations().map(|a| result(&a)).collect::<Vec<_>>(),
         }],
     });
     writeln!(out, "{document:#}")
 }
 
-fn level(enforcement: Enforcement) -> &'static str {
-    match enforcement {
-        Enforcement::Deny => "error",
-        Enforcement::Warn => "warning",
-        Enforcement::Off => "none",
+fn result(annotation: &Annotation<'_>) -> Value {
+    let ids = rules().iter().map(|rule| rule.id());
+    let mut ids = ids.chain(Kind::ALL.iter().map(|kind| kind.info().id));
+    let mut location = json!({
+        "physicalLocation": physical_location(annotation.file, annotation.span.as_ref()),
+    });
+    let mut properties = json!({});
+    if let Some(suggestion) = annotation.suggestion {
+        set(&mut properties, "suggestion", suggestion.into());
     }
-}
-
-fn descriptor(rule: &Rule) -> Value {
-    let docs = rule.documentation();
+    let mut suppressions = json!([]);
+    if let Some((outcome, finding)) = annotation.finding {
+        let name = format!("{}: {}", outcome.object, finding.reported.path);
+        set(
+            &mut location,
+            "logicalLocations",
+            json!([{"fullyQualifiedName": name}]),
+        );
+        set(
+            &mut properties,
+            "releases",
+            json!(finding.reported.releases),
+        );
+        suppressions = match &finding.suppression {
+            Some(Suppression::Exception { reason }) => {
+                json!([{"kind": "inSource", "justification": reason}])
+            }
+            Some(Suppression::Baseline) => json!([{"kind": "external"}]),
+            None => suppressions,
+        };
+    }
     json!({
-        "id": rule.id(),
-        "shortDescription": {"text": docs.title},
-        "fullDescription": {"text": words(docs.text)},
-        "help": {"text": words(docs.fix), "markdown": docs.fix},
-        "helpUri": page(rule),
-        "defaultConfiguration": {"level": level(rule.default_enforcement())},
+        "ruleId": annotation.id,
+        "ruleIndex": ids.position(|id| id == annotation.id),
+        "level": annotation.level.as_str(),
+        "message": {"text": annotation.text},
+        "locations": [location],
+        "suppressions": suppressions,
+        "properties": properties,
     })
 }
 
-/// Returns the releases with the finding, if they differ or several are evaluated, and the suggested value, if any.
-fn properties(found: &Found) -> Value {
-    let mut properties = suggestion(found.suggestion.as_ref());
-    if let Value::Object(members) = &mut properties {
-        members.insert("releases".to_owned(), json!(found.releases));
-    }
-    properties
-}
-
-fn suggestion(suggestion: Option<&String>) -> Value {
-    suggestion.map_or_else(|| json!({}), |suggestion| json!({"suggestion": suggestion}))
-}
-
-fn location(file: &str, place: Option<&Span>) -> Value {
+fn physical_location(file: &str, span: Option<&Span>) -> Value {
     let mut location = json!({"artifactLocation": {"uri": uri(file)}});
-    if let (Value::Object(members), Some(place)) = (&mut location, place) {
+    if let Some(span) = span {
         let region = json!({
-            "startLine": place.line, "startColumn": place.column,
-            "endLine": place.end_line, "endColumn": place.end_column,
+            "startLine": span.line, "startColumn": span.column,
+            "endLine": span.end_line, "endColumn": span.end_column,
         });
-        members.insert("region".to_owned(), region);
+        set(&mut location, "region", region);
     }
     location
 }
@@ -115,38 +119,13 @@ fn uri(file: &str) -> String {
     let mut uri = String::new();
     for byte in file.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+            b'\\' => uri.push('/'),
+            byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) => {
                 uri.push(char::from(byte));
             }
-            b'\\' => uri.push('/'),
-            byte => {
-                // Writing to a String cannot fail.
-                let _ = write!(uri, "%{byte:02X}");
-            }
+            // Writing to a String cannot fail.
+            byte => _ = write!(uri, "%{byte:02X}"),
         }
     }
     uri
-}
-
-fn descriptor_of_kind(kind: Kind) -> Value {
-    let [title, fix] = kind.documentation();
-    json!({
-        "id": kind.as_str(),
-        "shortDescription": {"text": title},
-        "help": {"text": fix},
-        "defaultConfiguration": {"level": kind.level().as_str()},
-    })
-}
-
-/// Returns a result that no rule reports. Its descriptor follows the descriptors of the rules.
-fn diagnostic(diagnostic: &Diagnostic) -> Value {
-    let place = Kind::ALL.iter().position(|kind| *kind == diagnostic.kind);
-    json!({
-        "ruleId": diagnostic.kind.as_str(),
-        "ruleIndex": rules().len().saturating_add(place.unwrap_or_default()),
-        "level": diagnostic.kind.level().as_str(),
-        "message": {"text": diagnostic.text},
-        "locations": [{"physicalLocation": location(&diagnostic.file, diagnostic.shown().as_ref())}],
-        "properties": suggestion(diagnostic.suggestion.as_ref()),
-    })
 }

@@ -1,27 +1,27 @@
 //! Human-readable output.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use managed_by::{Enforcement, Release, ReleaseSet};
-use managed_by_offline::Remark;
-use managed_by_offline::replay::{ObjectName, Seen};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use managed_by::ReleaseSet;
+use managed_by_offline::{RecordPosition, Remark};
 
 use super::plain::{plain, plain_line};
-use super::table::Table;
+use super::table::table;
 use crate::diagnostic::{self, Diagnostic, Source, Span};
+use crate::format::{count_of, counts, number, single_line};
 use crate::hint;
+use crate::recording::ReplaySummary;
 use crate::report::{Finding, Outcome, Report};
-use crate::summary::Summary;
-use crate::words::{count_of, counts, number, words};
 
 /// Prints a report with excerpts of the files.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    for outcome in &report.results {
-        self::outcome(out, outcome)?;
-    }
-    Ok(())
+    report
+        .results
+        .iter()
+        .try_for_each(|result| outcome(out, result))
 }
 
 /// Prints the result of one request.
@@ -29,78 +29,70 @@ pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()>
     for finding in outcome.counted() {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
     }
+    let mut paragraphs: Vec<(Level<'_>, String)> = Vec::new();
     // A denial or warning without a rule: an exemption, or an unsupported kind.
     if outcome.findings.is_empty() {
-        let warnings = outcome.warnings.iter().map(String::as_str);
-        let (level, said) = match outcome.decision.message() {
-            Some(message) => (Level::ERROR, vec![message]),
-            None => (Level::WARNING, warnings.collect()),
-        };
-        for text in said {
-            let group = at(
-                level
-                    .clone()
-                    .primary_title(plain(text))
-                    .element(origin(outcome, None)),
-                outcome,
-            );
-            writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
+        if let Some(message) = outcome.decision.message() {
+            paragraphs.push((Level::ERROR, message.to_owned()));
+        } else {
+            let warnings = outcome.warnings.iter();
+            paragraphs.extend(warnings.map(|text| (Level::WARNING, text.clone())));
+        }
+        // Notes alone get a paragraph only if there is nothing else.
+        if let Some(remark @ Remark::StatusDropped) = outcome.remark {
+            paragraphs.push((Level::NOTE, remark.as_str().to_owned()));
         }
     }
-    // Notes alone get a paragraph only if there is nothing else.
-    let dropped = outcome.remark == Some(Remark::StatusDropped);
-    let dropped = dropped.then_some(Remark::StatusDropped.as_str());
-    let notes = dropped.filter(|_| outcome.findings.is_empty()).into_iter();
-    let unchecked = match &*outcome.unchecked {
-        [] => None,
-        [one] => Some(format!("{one} differs")),
-        all => Some(format!("{} differ", all.join(", "))),
-    };
-    let unchecked = unchecked
-        .map(|text| format!("{text}: kube-apiserver may refuse that, it is not checked here"));
-    for text in notes.chain(unchecked.as_deref()) {
-        let title = Level::NOTE.primary_title(text);
-        let group = at(title.element(origin(outcome, None)), outcome);
+    if !outcome.unchecked.is_empty() {
+        let paths = outcome.unchecked.join(", ");
+        let text = format!("{paths}: not checked, kube-apiserver may reject the change");
+        paragraphs.push((Level::NOTE, text));
+    }
+    for (level, text) in paragraphs {
+        let title = level.primary_title(plain(&text));
+        let group = with_request(title.element(origin(outcome, None)), outcome);
         writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
     }
     Ok(())
 }
 
+fn level(level: diagnostic::Level) -> Level<'static> {
+    match level {
+        diagnostic::Level::Error => Level::ERROR,
+        diagnostic::Level::Warning => Level::WARNING,
+        diagnostic::Level::Note => Level::NOTE,
+    }
+}
+
 fn finding(outcome: &Outcome, finding: &Finding) -> String {
-    let found = &finding.found;
-    let level = match found.enforcement {
-        Enforcement::Deny => Level::ERROR,
-        Enforcement::Warn | Enforcement::Off => Level::WARNING,
+    let reported = &finding.reported;
+    let title = level(finding.level()).primary_title(plain(&reported.text));
+    let title = title.id(reported.rule.id());
+    let group = match (&finding.source, &finding.span) {
+        (Some(source), Some(span)) => title.element(snippet(&outcome.file, span.line, source)),
+        (_, span) => title.element(origin(outcome, span.as_ref())),
     };
-    let title = level.primary_title(plain(&found.text)).id(found.rule.id());
-    let group = match (&finding.source, &finding.place) {
-        (Some(source), _) => title.element(snippet(&outcome.file, source)),
-        (None, place) => title.element(origin(outcome, place.as_ref())),
-    };
-    let mut group = at(group, outcome);
-    if let Some(releases) = outcome.releases_of(found) {
-        group = group.element(Level::NOTE.message(releases));
+    let mut group = with_request(group, outcome);
+    for note in [outcome.releases_of(finding), outcome.dropped()] {
+        group = group.elements(note.map(|note| Level::NOTE.message(note)));
     }
-    if let Some(dropped) = outcome.dropped() {
-        group = group.element(Level::NOTE.message(dropped));
-    }
-    let fix = words(found.rule.documentation().fix);
+    let fix = single_line(reported.rule.documentation().fix);
     let group = group.element(Level::HELP.message(fix));
     Renderer::styled().render(&[group])
 }
 
-fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
-    let is_stored = outcome.asks.is_stored();
-    let since = if is_stored { "since" } else { "at" };
-    let mut text = outcome.asked();
+/// Adds the request, its user and its time.
+fn with_request<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
+    let is_stored = outcome.operation.is_stored();
+    let preposition = if is_stored { "since" } else { "at" };
     // Stored objects have no user.
-    for (word, what) in [("by", &outcome.user), (since, &outcome.time)] {
-        if let Some(what) = what {
-            // Writing to a String cannot fail.
-            let _ = write!(text, " {word} {what}");
-        }
-    }
-    let group = group.element(Level::NOTE.message(plain(&text).into_owned()));
+    let user = outcome.user.as_ref().map(|user| format!(" by {user}"));
+    let time = outcome
+        .time
+        .as_ref()
+        .map(|time| format!(" {preposition} {time}"));
+    let request = outcome.request() + &user.unwrap_or_default() + &time.unwrap_or_default();
+    let group = group.element(Level::NOTE.message(plain(&request).into_owned()));
     match outcome.remark {
         Some(remark) if !is_stored && !outcome.findings.is_empty() => {
             group.element(Level::NOTE.message(remark.as_str()))
@@ -109,115 +101,103 @@ fn at<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
     }
 }
 
-fn origin(outcome: &Outcome, place: Option<&Span>) -> Origin<'static> {
+fn origin(outcome: &Outcome, span: Option<&Span>) -> Origin<'static> {
     let origin = Origin::path(plain(&outcome.file).into_owned());
-    match place.or(outcome.place.as_ref()) {
-        Some(place) => origin.line(place.line).char_column(place.column),
+    match span.or(outcome.span.as_ref()) {
+        Some(span) => origin.line(span.line).char_column(span.column),
         None => origin,
     }
 }
 
-fn snippet<'s>(
-    file: &'s str,
-    source: &'s Source,
-) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
+fn snippet<'s>(file: &'s str, line: usize, source: &'s Source) -> Snippet<'s, Annotation<'s>> {
     Snippet::source(plain_line(&source.text))
-        .line_start(source.first_line)
+        .line_start(line)
         .path(plain(file))
         .annotation(AnnotationKind::Primary.span(source.span.clone()))
 }
 
 /// Formats a diagnostic, with the line of the file if it is known.
 pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
-    let level = diagnostic.kind.level();
-    let word = level.as_str();
-    let level = match level {
-        diagnostic::Level::Error => Level::ERROR,
-        diagnostic::Level::Warning => Level::WARNING,
-        diagnostic::Level::Note => Level::NOTE,
-    };
-    let Some(source) = &diagnostic.source else {
-        let text = format!("{}: {}", diagnostic.place(), diagnostic.text);
-        return format!("{word}: {}\n", plain(&text));
-    };
-    let snippet = snippet(&diagnostic.file, source);
     let text = plain(&diagnostic.text);
-    let group = level.primary_title(text).element(snippet);
+    let Some(source) = &diagnostic.source else {
+        let (level, position) = (diagnostic.level().as_str(), diagnostic.position());
+        return format!("{level}: {}: {text}\n", plain(&position));
+    };
+    let snippet = snippet(&diagnostic.file, diagnostic.line, source);
+    let group = level(diagnostic.level())
+        .primary_title(text)
+        .element(snippet);
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
 /// Formats the totals as one line.
-pub(crate) fn sums(report: &Report) -> String {
-    let sums = report.sums();
-    let (judged, denied, warned) = (
-        count_of(sums.judged, "object"),
-        number(sums.denied),
-        number(sums.warned),
-    );
-    let warnings = if report.warnings.len() == 1 {
-        "other warning"
-    } else {
-        "other warnings"
+pub(crate) fn totals(report: &Report) -> String {
+    let totals = report.totals();
+    let evaluated = count_of(totals.evaluated, "object");
+    let (denied, warned) = (number(totals.denied), number(totals.warned));
+    let unsupported = report.unsupported.values().copied();
+    let warnings = match totals.warnings {
+        1 => "other warning",
+        _ => "other warnings",
     };
     let others = counts(&[
-        (sums.unjudged, "could not be judged"),
-        (sums.unknown, "of other kinds"),
-        (report.skipped, SKIPPED),
-        (report.empty, "empty"),
-        (report.gone.len(), "gone"),
-        (report.warnings.len(), warnings),
+        (size(totals.errors), "could not be evaluated"),
+        (unsupported.fold(0, u64::saturating_add), "of other kinds"),
+        (size(report.counts.skipped), SKIPPED),
+        (size(report.counts.empty), "empty"),
+        (size(report.deleted.len()), "deleted"),
+        (size(totals.warnings), warnings),
     ]);
-    let excused = excused(report);
-    format!("{judged} judged: {denied} denied, {warned} with warnings{others}{excused}")
+    let suppressed = suppressed(report);
+    format!("{evaluated} evaluated: {denied} denied, {warned} with warnings{others}{suppressed}")
 }
 
 /// The label for unreadable files that are not reported.
-const SKIPPED: &str = "skipped, which could not be read";
+const SKIPPED: &str = "unreadable and skipped";
 
-/// Formats the numbers of excused and gone findings, if any.
-pub(crate) fn excused(report: &Report) -> String {
-    let sums = report.sums();
+fn size(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// Formats the numbers of suppressed and fixed findings, if any.
+pub(crate) fn suppressed(report: &Report) -> String {
+    let totals = report.totals();
     counts(&[
-        (sums.excepted, "excepted"),
-        (sums.baseline, "in the baseline"),
-        (report.fixed, "fixed"),
+        (totals.excepted, "excepted"),
+        (totals.baseline, "in the baseline"),
+        (report.counts.fixed, "fixed"),
     ])
 }
 
 /// Lists the objects that only one of two files contains, one per line.
 pub(crate) fn created_and_deleted(report: &Report) -> String {
-    let created = report.created.iter().map(|object| (object, "created"));
-    let gone = report.gone.iter().map(|object| (object, "deleted"));
-    let mut text = String::new();
-    for (object, what) in created.chain(gone) {
-        let _ = writeln!(text, "{what}: {}", plain(&object.to_string()));
-    }
-    text
+    let created = report.created.iter().map(|object| ("created", object));
+    let deleted = report.deleted.iter().map(|object| ("deleted", object));
+    let lines = created.chain(deleted);
+    let lines = lines.map(|(change, name)| format!("{change}: {}\n", plain(&name.to_string())));
+    lines.collect()
 }
 
 /// Formats hints about objects that are not evaluated.
 pub(crate) fn hints(report: &Report) -> String {
-    let mut text = String::new();
-    for (hint, seen) in &report.hints {
-        let place = plain(&seen.place);
-        let _ = writeln!(text, "help: {place}: {}{}", plain(hint), times(seen.count));
-    }
-    text
+    let hints = report.hints.iter().map(|(hint, (position, count))| {
+        let (position, hint, times) = (plain(position), plain(hint), times(*count));
+        format!("help: {position}: {hint}{times}\n")
+    });
+    hints.collect()
 }
 
 /// Formats a note about objects without other results whose `managedBy` is dropped.
 pub(crate) fn dropped(report: &Report) -> String {
-    let quiet = report.results.iter().filter(|r| r.findings.is_empty());
-    let mut dropped = quiet.filter_map(|outcome| Some((outcome, outcome.dropped()?)));
+    let without_findings = report.results.iter().filter(|r| r.findings.is_empty());
+    let mut dropped = without_findings.filter_map(|outcome| Some((outcome, outcome.dropped()?)));
     let Some((first, text)) = dropped.next() else {
         return String::new();
     };
-    let place = first.place.as_ref();
-    let line = place.map(|place| format!(":{}", place.line));
-    let place = format!("{}{}", first.file, line.unwrap_or_default());
-    let more = u64::try_from(dropped.count()).unwrap_or(u64::MAX);
-    let times = times(more.saturating_add(1));
-    format!("note: {}: {text}{times}\n", plain(&place))
+    let line = first.span.as_ref().map(|span| format!(":{}", span.line));
+    let position = format!("{}{}", first.file, line.unwrap_or_default());
+    let times = times(size(dropped.count()).saturating_add(1));
+    format!("note: {}: {text}{times}\n", plain(&position))
 }
 
 /// Formats a number of occurrences greater than one.
@@ -229,127 +209,109 @@ fn times(count: u64) -> String {
 }
 
 /// Formats hints about the kinds in a recording, without versions.
-pub(crate) fn hints_of_kinds(summary: &Summary) -> String {
-    let hints = summary.tally.unknown.iter().filter_map(|(name, count)| {
-        let (kind, group) = name.split_once('.').unwrap_or((name, ""));
-        let hint = hint::of_kind(group, None, kind)?;
-        Some(format!("help: {}{}\n", plain(&hint), times(*count)))
-    });
+pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
+    let hints = summary
+        .tally
+        .unsupported
+        .iter()
+        .filter_map(|(name, count)| {
+            let (kind, group) = name.split_once('.').unwrap_or((name, ""));
+            let hint = hint::for_kind(group, None, kind)?;
+            Some(format!("help: {}{}\n", plain(&hint), times(*count)))
+        });
     hints.collect()
 }
 
 /// Formats a message that nothing was evaluated, with the input found.
-pub(crate) fn nothing<'u>(
-    unknown: impl Iterator<Item = (&'u String, &'u u64)>,
-    skipped: usize,
-) -> String {
-    let mut text = "nothing was judged".to_owned();
-    let mut open = ", there is only ";
-    for (kind, count) in unknown {
-        let _ = match &**kind {
-            "" => write!(text, "{open}a document without `kind`{}", times(*count)),
-            kind => write!(text, "{open}{}{}", plain(kind), times(*count)),
-        };
-        open = ", ";
-    }
-    text.push_str(&counts(&[(skipped, SKIPPED)]));
-    text.push_str("; `managed-by kinds` lists what is judged");
-    text
+pub(crate) fn nothing(unsupported: &BTreeMap<String, u64>, skipped: usize) -> String {
+    let kinds = unsupported.iter().map(|(kind, count)| match &**kind {
+        "" => format!("a document without `kind`{}", times(*count)),
+        kind => format!("{}{}", plain(kind), times(*count)),
+    });
+    let kinds: Vec<_> = kinds.collect();
+    let found = if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(", found only {}", kinds.join(", "))
+    };
+    let skipped = counts(&[(skipped, SKIPPED)]);
+    format!("nothing was evaluated{found}{skipped}; `managed-by kinds` lists the supported kinds")
 }
 
 /// Prints the table of a replay, and the steps to show in full.
-pub(crate) fn write_replay(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+pub(crate) fn write_replay(out: &mut impl Write, summary: &ReplaySummary) -> io::Result<()> {
     for shown in &summary.shown {
         outcome(out, shown)?;
     }
     if summary.tally.rows.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new([
+    let rows = summary.tally.rows.iter().map(|(key, row)| {
+        let action = match (key.is_stored, key.is_denied) {
+            (true, _) => "stored",
+            (false, true) => "deny",
+            (false, false) => "warn",
+        };
+        let releases = match (row.releases, summary.release) {
+            (Some(releases), _) if releases != ReleaseSet::all() => releases.to_string(),
+            (_, Some(release)) => release.to_string(),
+            _ => "all".to_owned(),
+        };
+        [
+            key.kind.clone(),
+            key.rule.to_owned(),
+            action.to_owned(),
+            releases,
+            number(row.count).to_string(),
+            position(&row.first, summary),
+            position(&row.last, summary),
+            row.object.namespaced_name(),
+            row.user.clone().unwrap_or_else(|| "-".to_owned()),
+        ]
+        .map(|cell| plain(&cell).into_owned())
+    });
+    let head = [
         "KIND",
         "RULE",
-        "DOES",
+        "ACTION",
         "RELEASES",
         "COUNT",
         "FIRST",
         "LAST",
         "FIRST OBJECT",
-        "BY",
-    ]);
-    for (key, row) in &summary.tally.rows {
-        table.row([
-            key.kind.clone(),
-            key.rule.to_owned(),
-            match (key.is_stored, key.is_denied) {
-                (true, _) => "stored",
-                (false, true) => "deny",
-                (false, false) => "warn",
-            }
-            .to_owned(),
-            releases(row.releases, summary.release),
-            number(row.count).to_string(),
-            plain(&seen(&row.first, summary)).into_owned(),
-            plain(&seen(&row.last, summary)).into_owned(),
-            plain(&name(&row.object)).into_owned(),
-            row.user
-                .as_deref()
-                .map_or_else(|| "-".to_owned(), |user| plain(user).into_owned()),
-        ]);
-    }
-    write!(out, "{table}")
-}
-
-/// Formats the releases with a finding.
-fn releases(found_by: Option<ReleaseSet>, asked: Option<Release>) -> String {
-    match (found_by, asked) {
-        (Some(set), _) if set != ReleaseSet::all() => set.to_string(),
-        (_, Some(release)) => release.to_string(),
-        _ => "all".to_owned(),
-    }
+        "USER",
+    ];
+    write!(out, "{}", table(head, rows))
 }
 
 /// Formats the time of a record, or its position if there is none.
-fn seen(seen: &Seen, summary: &Summary) -> String {
-    if let Some(time) = &seen.time {
-        return time.clone();
-    }
-    let file = summary
-        .files
-        .get(seen.source)
-        .map(|file| &**file)
-        .unwrap_or_default();
-    let file = file.rsplit('/').next().unwrap_or_default();
-    format!("{file}:{}", seen.line)
-}
-
-fn name(object: &ObjectName) -> String {
-    let slash = if object.namespace.is_empty() { "" } else { "/" };
-    format!("{}{slash}{}", object.namespace, object.name)
+fn position(position: &RecordPosition, summary: &ReplaySummary) -> String {
+    position.time.clone().unwrap_or_else(|| {
+        let file = summary.files.get(position.source);
+        let name = file.and_then(|file| file.rsplit('/').next());
+        format!("{}:{}", name.unwrap_or_default(), position.line)
+    })
 }
 
 /// Formats the totals of a replay as one line.
-pub(crate) fn replay_sums(summary: &Summary) -> String {
+pub(crate) fn replay_totals(summary: &ReplaySummary) -> String {
     let tally = &summary.tally;
     let mut text = format!(
-        "{}, {} judged: {} denied, {} with warnings",
+        "{}, {} evaluated: {} denied, {} with warnings",
         count_of(tally.documents, "document"),
-        count_of(tally.judged, "request"),
+        count_of(tally.evaluated, "request"),
         number(tally.denied),
         number(tally.warned)
     );
     if tally.stored > 0 {
-        let stored = count_of(tally.stored, "object");
-        let _ = write!(
-            text,
-            "; {stored} stored before, {} with findings",
-            number(tally.stored_found)
-        );
+        let stored = count_of(tally.stored, "stored object");
+        let with_findings = number(tally.stored_with_findings);
+        let _ = write!(text, "; {stored}, {with_findings} with findings");
     }
-    let unknown = tally.unknown.iter().map(|(_, count)| *count);
-    text.push_str(&counts(&[
-        (tally.unjudged_count(), "could not be judged"),
-        (tally.refused, "refused by the API server"),
-        (unknown.fold(0, u64::saturating_add), "of other kinds"),
-    ]));
-    text
+    let unsupported = tally.unsupported.values().copied();
+    text + &counts(&[
+        (tally.skipped_count(), "could not be evaluated"),
+        (tally.rejected, "rejected by the API server"),
+        (unsupported.fold(0, u64::saturating_add), "of other kinds"),
+    ])
 }

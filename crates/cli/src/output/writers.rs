@@ -1,62 +1,54 @@
-//! Prints status writers as YAML for the settings and as JSON.
+//! Prints proposed status writers as YAML for the settings and as JSON.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by_offline::MalformedText;
-use managed_by_offline::replay::{StatusWriter, WriterSums};
+use managed_by_offline::replay::{StatusWriter, WriterTotals};
 use serde_json::{Map, Value, json};
 
-use super::json::{FORMAT, by_reason, seen};
+use super::json::{FORMAT, by_reason, position, set};
 use super::plain::plain;
 use super::text;
 use crate::args::WritersOutput;
 use crate::diagnostic::Diagnostic;
-use crate::error::CliError;
-use crate::proposal::{List, Listed, Proposal};
-use crate::words::{count_of, counts, number};
-
-/// Names that look like components but are not: the admin user of some distributions, and the anonymous user.
-const NO_PROGRAMS: [&str; 2] = ["system:admin", "system:anonymous"];
+use crate::exit::CliError;
+use crate::format::{count_of, counts, number};
+use crate::recording::{WriterList, WritersProposal};
 
 /// Prints a proposal on standard output, and omitted entries on standard error.
 pub(crate) fn print(
-    proposal: &Proposal,
+    proposal: &WritersProposal,
     format: WritersOutput,
     quiet: bool,
 ) -> Result<(), CliError> {
-    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout()).lock());
+    let mut out = anstream::AutoStream::auto(io::stdout()).lock();
     match format {
         WritersOutput::Yaml => write!(out, "{}", yaml(proposal))?,
         WritersOutput::Json => writeln!(out, "{:#}", json(proposal))?,
     }
-    out.flush()?;
-    if let Some(unjudged) = undecided(proposal) {
-        anstream::eprint!("{}", text::diagnostic(&unjudged));
+    if let Some(undecided) = undecided(proposal) {
+        anstream::eprint!("{}", text::diagnostic(&undecided));
     }
-    if proposal.sums.writes == 0 {
-        anstream::eprintln!("error: nothing to propose: no status write of a workload counts");
+    if proposal.totals.writes == 0 {
+        anstream::eprintln!("error: no status write of a workload to propose a writer from");
     }
     if !quiet {
-        anstream::eprintln!("{}", sums(&proposal.sums));
+        anstream::eprintln!("{}", totals(&proposal.totals));
     }
     Ok(())
 }
 
-/// Returns a note about writes to objects that may or may not be delegated.
-fn undecided(proposal: &Proposal) -> Option<Diagnostic> {
-    let first = proposal.sums.first_undecided.as_ref()?;
-    let writes = match proposal.sums.undecided {
-        1 => "1 status write says".to_owned(),
-        count => format!(
-            "{} status writes, the first of them here, say",
-            number(count)
-        ),
-    };
+/// Returns an error about writes to objects that may or may not be delegated.
+fn undecided(proposal: &WritersProposal) -> Option<Diagnostic> {
+    let first = proposal.totals.first_undecided.as_ref()?;
+    let writes = count_of(proposal.totals.undecided, "status write");
     let text = format!(
-        "{writes} neither that the object is delegated nor that it is not: raise the audit level to RequestResponse, or put \
-         the policy in mode monitor first"
+        "{writes} without the object, from here on: raise the audit level to RequestResponse, or set the policy to mode \
+         monitor first"
     );
     let line = usize::try_from(first.line).unwrap_or(usize::MAX);
     let file = proposal.files.get(first.source)?;
@@ -64,41 +56,40 @@ fn undecided(proposal: &Proposal) -> Option<Diagnostic> {
 }
 
 /// Formats the totals as one line.
-fn sums(sums: &WriterSums) -> String {
-    let unjudged = sums.unjudged.iter().map(|(_, count)| *count);
+fn totals(totals: &WriterTotals) -> String {
+    let skipped = totals.skipped.values().copied();
     let others = counts(&[
-        (unjudged.fold(0, u64::saturating_add), "could not be read"),
-        (sums.undecided, "undecided"),
-        (sums.refused, "refused by the API server"),
-        (sums.other, "of other kinds"),
+        (skipped.fold(0, u64::saturating_add), "could not be read"),
+        (totals.undecided, "undecided"),
+        (totals.rejected, "rejected by the API server"),
+        (totals.other, "of other kinds"),
     ]);
-    let (denied, found) = (sums.denied, sums.found);
-    let documents = count_of(sums.documents, "document");
-    let writes = count_of(sums.writes, "status write");
-    format!("{documents}, {writes}: {denied} denied by the policy, {found} would be{others}")
+    let (denied, would_deny) = (totals.denied, totals.would_deny);
+    let documents = count_of(totals.documents, "document");
+    let writes = count_of(totals.writes, "status write");
+    format!("{documents}, {writes}: {denied} denied by the policy, {would_deny} would be{others}")
 }
 
 /// Formats the YAML to copy. Entries that the settings reject are commented out.
-fn yaml(proposal: &Proposal) -> String {
+fn yaml(proposal: &WritersProposal) -> String {
     let mut text = String::new();
-    if proposal.sums.writes == 0 {
+    if proposal.totals.writes == 0 {
         return text;
     }
-    let writes = count_of(proposal.sums.writes, "status write");
+    let writes = count_of(proposal.totals.writes, "status write");
     let files = match &*proposal.files {
         [file] => plain(file),
         files => format!("{} files", files.len()).into(),
     };
-    let times = proposal.sums.times.as_ref();
-    let times = times.and_then(|(first, last)| {
-        let (first, last) = (second(first)?, second(last)?);
+    let times = proposal.totals.times.as_ref().and_then(|(first, last)| {
+        let (first, last) = (without_fraction(first)?, without_fraction(last)?);
         Some(format!(", {first} to {last}"))
     });
     let times = times.unwrap_or_default();
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "# From {writes} in {files}{times}.");
-    text.push_str(
-        "# Read each line before you copy it: it says who wrote, or tried to, not who should.\n",
+    let _ = writeln!(
+        text,
+        "# From {writes} in {files}{times}.\n# Read each line before you copy it: these users wrote or tried to. You decide who may."
     );
     let files = &*short_names(&proposal.files);
     section(
@@ -113,132 +104,132 @@ fn yaml(proposal: &Proposal) -> String {
             "# `controllers` is also the allow-list: with it, nothing can be delegated to other controllers.\n",
         );
     }
-    let inner = Some("status_writers");
-    section(&mut text, "controllers", &proposal.delegated, inner, files);
+    let key = Some("status_writers");
+    section(&mut text, "controllers", &proposal.delegated, key, files);
     text
 }
 
 /// Returns file names without folders, unless names collide: each API server writes an `audit.log`.
-fn short_names(files: &[Arc<str>]) -> Vec<Arc<str>> {
-    let short = |file: &Arc<str>| Arc::from(file.rsplit('/').next().unwrap_or_default());
-    let names: Vec<Arc<str>> = files.iter().map(short).collect();
-    let mut sorted = names.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    if sorted.len() == names.len() {
+fn short_names(files: &[Arc<str>]) -> Vec<&str> {
+    let short =
+        |file: &'_ Arc<str>| -> usize { file.rfind('/').map_or(0, |at| at.saturating_add(1)) };
+    let names: Vec<_> = files
+        .iter()
+        .filter_map(|file| file.get(short(file)..))
+        .collect();
+    if names.iter().collect::<BTreeSet<_>>().len() == files.len() {
         names
     } else {
-        files.to_owned()
+        files.iter().map(|file| &**file).collect()
     }
 }
 
 /// Writes the lists of a settings section, each under its name or under a nested key.
-fn section(text: &mut String, name: &str, lists: &[List], inner: Option<&str>, files: &[Arc<str>]) {
-    if lists.is_empty() {
-        return;
-    }
-    let mut line = |is_setting: bool, depth: usize, what: &str| {
-        let mark = if is_setting { "" } else { "# " };
+fn section(
+    text: &mut String,
+    name: &str,
+    lists: &[WriterList],
+    nested_key: Option<&str>,
+    files: &[&str],
+) {
+    let mut line = |is_accepted: bool, depth: usize, content: &str| {
+        let mark = if is_accepted { "" } else { "# " };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{mark}{}{what}", "  ".repeat(depth));
+        let _ = writeln!(text, "{mark}{}{content}", "  ".repeat(depth));
     };
-    line(lists.iter().any(List::is_setting), 0, &format!("{name}:"));
+    if !lists.is_empty() {
+        let is_accepted = lists.iter().any(WriterList::is_accepted);
+        line(is_accepted, 0, &format!("{name}:"));
+    }
     for list in lists {
-        let is_setting = list.is_setting();
-        let why = list.refused.as_deref().map(refusal).unwrap_or_default();
-        let why = if why.is_empty() {
-            why
-        } else {
-            format!(" #{why}")
-        };
-        line(is_setting, 1, &format!("{}:{why}", scalar(&list.name)));
-        let mut depth = 2;
-        if let Some(inner) = inner {
-            line(is_setting, depth, &format!("{inner}:"));
-            depth = 3;
+        let is_accepted = list.is_accepted();
+        let error = list
+            .error
+            .as_deref()
+            .map(|error| format!(" # {}", rejection(error)));
+        line(
+            is_accepted,
+            1,
+            &format!("{}:{}", scalar(&list.name), error.unwrap_or_default()),
+        );
+        if let Some(key) = nested_key {
+            line(is_accepted, 2, &format!("{key}:"));
         }
-        for listed in &list.writers {
-            let user = scalar(&listed.writer.user);
-            let about = about(listed, inner.is_some(), files);
-            let is_setting = is_setting && listed.refused.is_none();
-            line(is_setting, depth, &format!("- {user} # {about}"));
+        let depth = if nested_key.is_some() { 3 } else { 2 };
+        for (writer, error) in &list.writers {
+            let comment = comment(writer, error.as_deref(), nested_key.is_some(), files);
+            let is_accepted = is_accepted && error.is_none();
+            line(
+                is_accepted,
+                depth,
+                &format!("- {} # {comment}", scalar(&writer.user)),
+            );
         }
     }
 }
 
-impl List {
+impl WriterList {
     /// Returns true if the settings accept any entry.
-    fn is_setting(&self) -> bool {
-        self.refused.is_none() && self.writers.iter().any(|listed| listed.refused.is_none())
+    fn is_accepted(&self) -> bool {
+        self.error.is_none() && self.writers.iter().any(|(_, error)| error.is_none())
     }
 }
 
 /// Returns the comment about a writer.
-fn about(listed: &Listed, with_kinds: bool, files: &[Arc<str>]) -> String {
-    let StatusWriter {
-        user,
-        kinds,
-        writes,
-        denied,
-        found,
-        first,
-    } = &listed.writer;
-    let mut text = String::new();
-    if looks_like_person(user) {
-        text.push_str("a person? ");
-    }
-    text.push_str(&count_of(*writes, "write"));
+fn comment(writer: &StatusWriter, error: Option<&str>, with_kinds: bool, files: &[&str]) -> String {
+    let person = if looks_like_person(&writer.user) {
+        "a person? "
+    } else {
+        ""
+    };
+    let mut text = format!("{person}{}", count_of(writer.writes, "write"));
     if with_kinds {
-        let kinds: Vec<_> = kinds.iter().map(|kind| plain(kind)).collect();
+        let kinds: Vec<_> = writer.kinds.iter().map(|kind| plain(kind)).collect();
         text.extend([" to ", &kinds.join(", ")]);
     }
-    for (count, what) in [
-        (*denied, "denied by the policy"),
-        (*found, "would be denied by the policy"),
+    for (count, label) in [
+        (writer.denied, "denied by the policy"),
+        (writer.would_deny, "would be denied by the policy"),
     ] {
         // Writing to a String cannot fail.
-        let _ = match (count, writes) {
+        let _ = match (count, writer.writes) {
             (0, _) => Ok(()),
-            (_, 1) => write!(text, ", {what}"),
-            _ => write!(text, ", {} of them {what}", number(count)),
+            (_, 1) => write!(text, ", {label}"),
+            _ => write!(text, ", {} of them {label}", number(count)),
         };
     }
-    let file = files.get(first.source).map(|file| plain(file));
-    let _ = write!(text, ", first {}:{}", file.unwrap_or_default(), first.line);
-    if let Some(time) = first.time.as_deref().and_then(second) {
+    let file = files.get(writer.first.source).copied().unwrap_or_default();
+    let _ = write!(text, ", first {}:{}", plain(file), writer.first.line);
+    if let Some(time) = writer.first.time.as_deref().and_then(without_fraction) {
         text.extend([", ", &time]);
     }
-    if let Some(why) = &listed.refused {
-        text.push(';');
-        text.push_str(&refusal(why));
+    if let Some(error) = error {
+        text.extend(["; ", &rejection(error)]);
     }
     text
 }
 
 /// Formats the reason why an entry is rejected.
-fn refusal(why: &str) -> String {
-    format!(" the settings refuse it: {}", plain(why))
+fn rejection(error: &str) -> String {
+    format!("rejected by the settings: {}", plain(error))
 }
 
-/// Returns true for a user that is neither a service account nor a Kubernetes component.
+/// Returns true for a user that is neither a service account nor a Kubernetes component. Exceptions are the admin user of
+/// some distributions and the anonymous user.
 fn looks_like_person(user: &str) -> bool {
-    !user.starts_with("system:") || NO_PROGRAMS.contains(&user)
+    !user.starts_with("system:") || ["system:admin", "system:anonymous"].contains(&user)
 }
 
 /// Returns the time of an audit event without its fraction, or [`None`] if it is malformed.
-fn second(time: &str) -> Option<String> {
-    let is_time = |c: char| c.is_ascii_digit() || "-:TZ.".contains(c);
-    let (whole, _) = time
-        .strip_suffix('Z')?
-        .split_once('.')
-        .unwrap_or((time, ""));
-    let whole = whole.strip_suffix('Z').unwrap_or(whole);
+fn without_fraction(time: &str) -> Option<String> {
+    let is_time = |c: char| c.is_ascii_digit() || "-:T".contains(c);
+    let whole = time.strip_suffix('Z')?.split('.').next()?;
     (whole.len() <= 30 && whole.chars().all(is_time)).then(|| format!("{whole}Z"))
 }
 
 /// Formats a string as an unambiguous YAML scalar. Characters other than printable ASCII are escaped, so that lookalike
 /// names differ visibly.
-fn scalar(text: &str) -> String {
+fn scalar(text: &str) -> Cow<'_, str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "._/@:-".contains(c);
     let words = ["y", "n", "yes", "no", "true", "false", "on", "off", "null"];
     if text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -246,7 +237,7 @@ fn scalar(text: &str) -> String {
         && !text.ends_with(':')
         && !words.contains(&&*text.to_ascii_lowercase())
     {
-        return text.to_owned();
+        return text.into();
     }
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -254,70 +245,72 @@ fn scalar(text: &str) -> String {
         let _ = match c {
             '"' | '\\' => write!(quoted, "\\{c}"),
             // `##[` starts a GitHub Actions command anywhere in a line.
-            '#' => quoted.write_str("\\x23"),
-            ' '..='~' => write!(quoted, "{c}"),
+            ' '..='~' if c != '#' => write!(quoted, "{c}"),
             '\u{10000}'.. => write!(quoted, "\\U{:08x}", u32::from(c)),
             c => write!(quoted, "\\u{:04x}", u32::from(c)),
         };
     }
     quoted.push('"');
-    quoted
+    quoted.into()
 }
 
 /// Returns the proposal as JSON that matches `docs/cli.schema.json`.
-fn json(proposal: &Proposal) -> Value {
-    let sums = &proposal.sums;
+fn json(proposal: &WritersProposal) -> Value {
+    let totals = &proposal.totals;
     let files = &proposal.files;
     let builtin = proposal.builtin.iter();
     let builtin = builtin.map(|list| (list.name.clone(), writers(list, files)));
     let delegated = proposal.delegated.iter().map(|list| {
-        let mut controller = json!({"status_writers": writers(list, files)});
-        add_refusal(&mut controller, list.refused.as_deref());
-        (list.name.clone(), controller)
+        let controller = json!({"status_writers": writers(list, files)});
+        (
+            list.name.clone(),
+            with_error(controller, list.error.as_ref()),
+        )
     });
-    let (from, to) = sums.times.clone().unzip();
+    let (from, to) = totals.times.clone().unzip();
     json!({
         "format": FORMAT,
         "command": "settings writers",
         "summary": {
-            "documents": sums.documents, "writes": sums.writes, "denied": sums.denied, "wouldBeDenied": sums.found, "from": from, "to": to,
-            "refused": sums.refused, "other": sums.other, "undecided": sums.undecided,
-            "unjudged": by_reason(&sums.unjudged),
+            "documents": totals.documents, "writes": totals.writes, "denied": totals.denied,
+            "wouldBeDenied": totals.would_deny, "from": from, "to": to,
+            "rejected": totals.rejected, "other": totals.other, "undecided": totals.undecided,
+            "skipped": by_reason(&totals.skipped),
         },
         "builtin_status_writers": builtin.collect::<Map<_, _>>(),
         "controllers": delegated.collect::<Map<_, _>>(),
-        "unjudged": proposal.unreadable,
+        "errors": proposal.errors,
     })
 }
 
-fn writers(list: &List, files: &[Arc<str>]) -> Value {
-    let writer = |listed: &Listed| {
-        let writer = &listed.writer;
-        let mut value = json!({
-            "user": writer.user, "kinds": writer.kinds, "writes": writer.writes, "denied": writer.denied,
-            "wouldBeDenied": writer.found, "isPerson": looks_like_person(&writer.user), "first": seen(&writer.first, files),
+fn writers(list: &WriterList, files: &[Arc<str>]) -> Value {
+    let writers = list.writers.iter().map(|(writer, error)| {
+        let value = json!({
+            "user": writer.user, "kinds": writer.kinds, "writes": writer.writes,
+            "denied": writer.denied, "wouldBeDenied": writer.would_deny,
+            "isPerson": looks_like_person(&writer.user), "first": position(&writer.first, files),
         });
-        add_refusal(&mut value, listed.refused.as_deref());
-        value
-    };
-    list.writers.iter().map(writer).collect()
+        with_error(value, error.as_ref())
+    });
+    writers.collect()
 }
 
-fn add_refusal(value: &mut Value, refused: Option<&str>) {
-    if let (Value::Object(members), Some(why)) = (value, refused) {
-        members.insert("refused".to_owned(), why.into());
+fn with_error(mut value: Value, error: Option<&String>) -> Value {
+    if let Some(error) = error {
+        set(&mut value, "error", error.clone().into());
     }
+    value
 }
 
 #[cfg(test)]
 mod tests {
     use managed_by_offline::Document;
 
-    use super::{scalar, second};
+    use super::{scalar, without_fraction};
 
     /// Checks that two YAML parsers, one of them equivalent to kubectl's, read back the original string in any context.
     #[test]
-    fn a_scalar_is_one_string_on_one_line() {
+    fn scalar_is_one_string_on_one_line() {
         let every = (0..0x3000)
             .chain(0xd7f0..0xe010)
             .chain(0xfe00..0x1_0010)
@@ -365,7 +358,7 @@ mod tests {
             ("yesterday", None),
             ("", None),
         ] {
-            assert_eq!(second(time).as_deref(), expected, "{time}");
+            assert_eq!(without_fraction(time).as_deref(), expected, "{time}");
         }
     }
 }

@@ -40,7 +40,7 @@ fn wait_for(lines: &Receiver<String>, start: &str) -> String {
 }
 
 #[test]
-fn a_watch_is_told_as_it_happens_and_summed_up_when_it_is_stopped() {
+fn watch_is_evaluated_live_and_summed_up_at_the_end() {
     for signal in ["INT", "TERM"] {
         let (mut child, lines) = start(&["replay"]);
         let mut to = child.stdin.take().unwrap();
@@ -72,8 +72,8 @@ fn a_watch_is_told_as_it_happens_and_summed_up_when_it_is_stopped() {
         let mut from = child.stderr.take().unwrap();
         from.read_to_string(&mut err).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(1), "{err}");
-        let sums = "3 documents, 3 requests judged: 2 denied, 0 with warnings\n";
-        assert!(err.ends_with(sums), "{err}");
+        let totals = "3 documents, 3 requests evaluated: 2 denied, 0 with warnings\n";
+        assert!(err.ends_with(totals), "{err}");
         drop(to);
     }
 }

@@ -40,13 +40,13 @@ fn a_packed_recording_says_the_same() {
 }
 
 #[test]
-fn a_cut_archive_is_judged_as_far_as_it_goes() {
+fn truncated_archive_is_evaluated_up_to_its_end() {
     let text = fs::read(root("parity/traces/child-jobs.ndjson")).unwrap();
     for (name, bytes) in packed(&text) {
         let (half, _) = bytes.split_at(bytes.len() / 2);
         let cut = run(&["replay", "--kubernetes", "1.30"], half);
         assert_eq!(cut.code, 2, "{name}: {cut:?}");
-        let expected = format!("error: stdin: is {name} that was cut or damaged: ");
+        let expected = format!("error: stdin: truncated or damaged {name}: ");
         assert!(cut.err.contains(&expected), "{}", cut.err);
         assert!(cut.out.contains("job-status/"), "{name}: {cut:?}");
     }

@@ -10,7 +10,7 @@ use managed_by_js::{
     Finding, Lint, ObjectVerdict, Position, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
     ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
 };
-use managed_by_offline::Why;
+use managed_by_offline::SkipReason;
 use managed_by_offline::replay::ObjectName;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
@@ -87,7 +87,7 @@ fn typescript_types() -> Result<String> {
     let pages = rules()?;
     let ids = pages.iter().map(|page| page.rule.id);
     writeln!(text, "\n/** The id of a rule. */\n{}", union("RuleId", ids))?;
-    let reasons = Why::ALL.iter().map(|why| why.as_str());
+    let reasons = SkipReason::ALL.iter().map(|reason| reason.as_str());
     let docs = "/** Reason why a document of a history could not be reviewed. */";
     writeln!(text, "\n{docs}\n{}", union("SkipReason", reasons))?;
     Ok(text)

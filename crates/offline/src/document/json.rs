@@ -1,21 +1,21 @@
 //! JSON documents. `serde_json` parses them, and borrowed values keep their positions.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
 use super::offset_in;
-use crate::json::{Members, elements, what};
-use crate::malformed::MalformedText;
-use crate::named::Named;
+use crate::json::{Members, elements, error_text, string};
 use crate::path::Path;
-use crate::places::Places;
+use crate::text::{LineIndex, MalformedText};
 
 /// Parses consecutive JSON values. Invalid text yields an error, and parsing resumes at the next line that starts with
 /// `{`, as in a stream.
 pub(super) fn values<'t>(
-    places: &Places<'_>,
+    lines: &LineIndex<'_>,
     part: &'t str,
 ) -> Vec<Result<&'t str, MalformedText>> {
     let mut values = Vec::new();
@@ -31,8 +31,8 @@ pub(super) fn values<'t>(
             }
         };
         let offset = offset_of(rest, &error);
-        let at = offset_in(places.text, rest).saturating_add(offset);
-        values.push(Err(places.malformed(at, what(rest, &error))));
+        let at = offset_in(lines.text, rest).saturating_add(offset);
+        values.push(Err(lines.malformed(at, error_text(&error))));
         let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
         // A line start inside an array does not start a document.
         let after = if bad.starts_with('[') {
@@ -40,12 +40,10 @@ pub(super) fn values<'t>(
         } else {
             bad
         };
-        let mut lines = memchr::memchr_iter(b'\n', after.as_bytes());
-        let next = lines.find_map(|end| {
-            let next = after.get(end.saturating_add(1)..)?;
-            next.starts_with('{').then_some(next)
-        });
-        match next {
+        match after
+            .find("\n{")
+            .and_then(|end| after.get(end.saturating_add(1)..))
+        {
             Some(next) => rest = next,
             None => return values,
         }
@@ -65,15 +63,15 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
 /// not parse the whole list again.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
-    /// The raw name of a member, or else the value.
+    /// The raw name of a member without its quotes, or else the value.
     key: &'t str,
     pub(super) value: &'t str,
-    inside: OnceCell<Inside<'t>>,
+    children: OnceCell<Children<'t>>,
 }
 
 #[derive(Debug)]
-enum Inside<'t> {
-    Members(Named<'t, Node<'t>>),
+enum Children<'t> {
+    Members(BTreeMap<Cow<'t, str>, Node<'t>>),
     Elements(Vec<Node<'t>>),
 }
 
@@ -82,51 +80,44 @@ impl<'t> Node<'t> {
         Self {
             key,
             value,
-            inside: OnceCell::new(),
+            children: OnceCell::new(),
         }
     }
 
     /// Finds the value at a path, or its nearest enclosing value, and returns whether the match is exact. With `is_key`,
     /// returns the member's name instead.
     pub(super) fn find(&self, path: &Path, is_key: bool) -> (&'t str, bool) {
-        let mut at = self;
+        let mut node = self;
         let mut is_exact = true;
         for segment in path.segments() {
-            let inside = at.inside.get_or_init(|| Inside::of(at.value));
-            let next = match inside {
-                Inside::Members(members) => members.get(segment.key()),
-                Inside::Elements(elements) => segment.index().and_then(|at| elements.get(at)),
+            let next = match node.children.get_or_init(|| Children::parse(node.value)) {
+                Children::Members(members) => members.get(segment.key()),
+                Children::Elements(elements) => segment.index().and_then(|at| elements.get(at)),
             };
             let Some(next) = next else {
                 is_exact = false;
                 break;
             };
-            at = next;
+            node = next;
         }
-        (if is_key { at.key } else { at.value }, is_exact)
+        (if is_key { node.key } else { node.value }, is_exact)
     }
 }
 
-impl<'t> Inside<'t> {
+impl<'t> Children<'t> {
     /// Parses the children of a value. A scalar has none.
-    fn of(json: &'t str) -> Self {
+    fn parse(json: &'t str) -> Self {
         #[cfg(test)]
-        tests::TAKEN_APART.set(tests::TAKEN_APART.get().saturating_add(json.len()));
-        let Some(members) = Members::of(json) else {
+        tests::PARSED_BYTES.set(tests::PARSED_BYTES.get().saturating_add(json.len()));
+        let Some(members) = Members::parse(json) else {
             let elements = elements(json).unwrap_or_default().into_iter();
             return Self::Elements(elements.map(|value| Node::new(value, value)).collect());
         };
-        let mut named = Named::default();
-        for (place, (name, value)) in members.iter().enumerate() {
-            let written = members.at(place).and_then(|(written, _)| {
-                let written = written.strip_prefix('"')?;
-                written.strip_suffix('"')
-            });
-            if let Some(written) = written {
-                named.insert(name, Node::new(written, value));
-            }
-        }
-        Self::Members(named)
+        let members = members.raw().iter().filter_map(|(name, value)| {
+            let key = name.strip_prefix('"')?.strip_suffix('"')?;
+            Some((string(name)?, Node::new(key, value)))
+        });
+        Self::Members(members.collect())
     }
 }
 
@@ -140,12 +131,12 @@ mod tests {
 
     thread_local! {
         /// Number of bytes parsed.
-        pub(super) static TAKEN_APART: Cell<usize> = const { Cell::new(0) };
+        pub(super) static PARSED_BYTES: Cell<usize> = const { Cell::new(0) };
     }
 
     /// Checks that locating paths in consecutive objects takes the same number of steps for each object.
     #[test]
-    fn what_paths_share_is_taken_apart_once() {
+    fn shared_prefixes_are_parsed_once() {
         for count in [10, 1000] {
             let mut list = "{\"kind\":\"List\",\"items\":[".to_owned();
             for index in 0..count {
@@ -158,7 +149,7 @@ mod tests {
             }
             list.push_str("]}");
             let document = Node::new(&list, &list);
-            TAKEN_APART.set(0);
+            PARSED_BYTES.set(0);
             for index in 0..count {
                 for (path, shown) in [
                     ("spec.a[0]", index.to_string()),
@@ -170,13 +161,13 @@ mod tests {
                 }
             }
             // Five passes: the list, its items, and each item with its spec, the array and the empty object in that.
-            let taken = TAKEN_APART.get();
-            assert!(taken < 5 * list.len(), "{taken} of {}", list.len());
+            let parsed = PARSED_BYTES.get();
+            assert!(parsed < 5 * list.len(), "{parsed} of {}", list.len());
         }
     }
 
     #[test]
-    fn any_place_is_found_after_any_other() {
+    fn paths_are_found_in_any_order() {
         let json = "{\"a\":{\"b\":[1,{\"c\":2}],\"b\\n\":3},\"d\":null,\"d\":4}";
         let document = Node::new(json, json);
         for (path, is_key, expected) in [

@@ -4,24 +4,22 @@ mod json;
 mod scalar;
 mod yaml;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::malformed::MalformedText;
 use crate::path::Path;
-use crate::places::Places;
+use crate::text::{LineIndex, MalformedText};
 
 /// A document in a text.
 #[derive(Debug)]
 pub struct Document<'t> {
     /// Positions in the whole text, shared by its documents.
-    places: Rc<Places<'t>>,
-    form: Form<'t>,
+    lines: Rc<LineIndex<'t>>,
+    content: Content<'t>,
 }
 
 #[derive(Debug)]
-enum Form<'t> {
+enum Content<'t> {
     Json(json::Node<'t>),
     Yaml(yaml::Tree<'t>, String),
 }
@@ -42,36 +40,33 @@ pub struct Located {
 impl<'t> Document<'t> {
     /// Parses all documents of a text: YAML separated by `---`, or consecutive JSON values. A document that cannot be
     /// parsed yields an error with its position, and parsing continues with the next one. Null documents are skipped. A
-    /// repeated key is an error.
+    /// duplicate key is an error.
     pub fn all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
         let mut documents = Vec::new();
         Self::each(text, |document| {
-            documents.push(
-                document.and_then(|document| match document.repeated_keys() {
-                    [] => Ok(document),
-                    [first, ..] => Err(first.clone()),
-                }),
-            );
+            documents.push(document.and_then(|document| {
+                let duplicate = document.duplicate_fields().first().cloned();
+                duplicate.map_or(Ok(document), Err)
+            }));
         });
         documents
     }
 
     /// Passes each document of a text to a callback, one at a time, because a document needs many times the memory of its
-    /// text. Unlike [`Document::all`], allows repeated keys: as in kubectl, the last value wins.
+    /// text. Unlike [`Document::all`], allows duplicate keys: as in kubectl, the last value wins.
     pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
-        let places = Rc::new(Places::new(text));
+        let lines = Rc::new(LineIndex::new(text));
         for part in parts(text) {
             let start = part.trim_start();
             let mut values = if start.starts_with(['{', '[']) {
-                json::values(&places, start)
+                json::values(&lines, start)
             } else {
                 Vec::new()
             };
             // A YAML flow mapping starts like JSON.
             if !matches!(values.first(), Some(Ok(_))) {
-                match Self::yaml(&places, part) {
+                match Self::yaml(&lines, part) {
                     Ok(document) => {
-                        let document = document.filter(|document| document.json() != "null");
                         document.into_iter().map(Ok).for_each(&mut each);
                         continue;
                     }
@@ -79,41 +74,39 @@ impl<'t> Document<'t> {
                     Err(_) => {}
                 }
             }
-            for value in values {
-                if value.as_deref() == Ok("null") {
-                    continue;
-                }
+            for value in values.into_iter().filter(|value| *value != Ok("null")) {
                 each(value.map(|value| Self {
-                    places: Rc::clone(&places),
-                    form: Form::Json(json::Node::new(value, value)),
+                    lines: Rc::clone(&lines),
+                    content: Content::Json(json::Node::new(value, value)),
                 }));
             }
         }
     }
 
-    fn yaml(places: &Rc<Places<'t>>, part: &'t str) -> Result<Option<Self>, MalformedText> {
-        let Some(tree) = yaml::Tree::read(places, part)? else {
+    fn yaml(lines: &Rc<LineIndex<'t>>, part: &'t str) -> Result<Option<Self>, MalformedText> {
+        let Some(tree) = yaml::Tree::parse(lines, part)? else {
             return Ok(None);
         };
-        let json = tree.json(places)?;
-        let form = Form::Yaml(tree, json);
-        let places = Rc::clone(places);
-        Ok(Some(Self { places, form }))
+        let json = tree.json(lines)?;
+        let lines = Rc::clone(lines);
+        let is_null = json == "null";
+        let content = Content::Yaml(tree, json);
+        Ok((!is_null).then_some(Self { lines, content }))
     }
 
     /// Returns the document as JSON.
     pub fn json(&self) -> &str {
-        match &self.form {
-            Form::Json(json) => json.value,
-            Form::Yaml(_, json) => json,
+        match &self.content {
+            Content::Json(json) => json.value,
+            Content::Yaml(_, json) => json,
         }
     }
 
     /// Returns the keys that occur more than once in a YAML mapping.
-    pub fn repeated_keys(&self) -> &[MalformedText] {
-        match &self.form {
-            Form::Json(_) => &[],
-            Form::Yaml(tree, _) => &tree.repeated,
+    pub fn duplicate_fields(&self) -> &[MalformedText] {
+        match &self.content {
+            Content::Json(_) => &[],
+            Content::Yaml(tree, _) => &tree.duplicates,
         }
     }
 
@@ -128,15 +121,15 @@ impl<'t> Document<'t> {
     }
 
     fn located(&self, path: &Path, is_key: bool) -> Located {
-        let (span, is_exact) = match &self.form {
-            Form::Json(json) => {
+        let (span, is_exact) = match &self.content {
+            Content::Json(json) => {
                 let (shown, is_exact) = json.find(path, is_key);
-                let start = offset_in(self.places.text, shown);
+                let start = offset_in(self.lines.text, shown);
                 (start..start.saturating_add(shown.len()), is_exact)
             }
-            Form::Yaml(tree, _) => tree.find(path, is_key),
+            Content::Yaml(tree, _) => tree.find(path, is_key),
         };
-        let (line, column) = self.places.position(span.start);
+        let (line, column) = self.lines.position(span.start);
         Located {
             span,
             line,
@@ -149,17 +142,14 @@ impl<'t> Document<'t> {
 /// Splits a text at YAML document separators. A separator cannot occur inside a document.
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
-    let mut start = 0_usize;
-    let mut at = 0_usize;
+    let (mut start, mut line_start) = (0_usize, 0_usize);
     for line in text.split_inclusive('\n') {
-        let divides = line
-            .strip_prefix("---")
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
-        if divides {
-            parts.extend(text.get(start..at));
-            start = at;
+        let rest = line.strip_prefix("---");
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])) {
+            parts.extend(text.get(start..line_start));
+            start = line_start;
         }
-        at = at.saturating_add(line.len());
+        line_start = line_start.saturating_add(line.len());
     }
     parts.extend(text.get(start..));
     parts
@@ -170,20 +160,18 @@ pub(crate) fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
 
-/// Returns a key as a JSON string.
-pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+/// Formats a text as a JSON string.
+pub(crate) fn quoted(text: &str) -> String {
     // Serializing a string cannot fail.
-    Cow::Owned(serde_json::to_string(text).unwrap_or_default())
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Writes a JSON string. Most strings need no escapes.
-fn string(json: &mut Vec<u8>, text: &str) {
+fn write_string(json: &mut String, text: &str) {
     if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
-        json.push(b'"');
-        json.extend_from_slice(text.as_bytes());
-        json.push(b'"');
+        json.extend(["\"", text, "\""]);
     } else {
-        json.extend_from_slice(quoted(text).as_bytes());
+        json.push_str(&quoted(text));
     }
 }
 

@@ -36,14 +36,11 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if let Some(number) = integer(&plain) {
         return Scalar::Number(number);
     }
-    if is_float(&plain) {
-        return match serde_json::from_str(&as_json(&plain)) {
-            Ok(number) => Scalar::Number(float(number)),
-            // Go cannot represent such a float and reads it as a string.
-            _ => Scalar::Text,
-        };
+    match as_json(&plain).and_then(|json| serde_json::from_str(&json).ok()) {
+        Some(number) => Scalar::Number(float(number)),
+        // Go reads a number that a float cannot represent as a string.
+        None => Scalar::Text,
     }
-    Scalar::Text
 }
 
 /// Parses an integer in one of Go's notations: `0x1f`, `0b1`, `0o17`, `017`.
@@ -72,48 +69,30 @@ fn integer(text: &str) -> Option<String> {
     fits.then(|| format!("{sign}{number}"))
 }
 
-/// Matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
-fn is_float(text: &str) -> bool {
-    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (text, None),
-    };
-    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let is_mantissa = match mantissa.split_once('.') {
-        Some((whole, part)) => {
-            digits(whole) && digits(part) && !(whole.is_empty() && part.is_empty())
-        }
-        None => digits(mantissa) && !mantissa.is_empty(),
-    };
-    let is_exponent = exponent.is_none_or(|e| {
-        let e = e.strip_prefix(['+', '-']).unwrap_or(e);
-        digits(e) && !e.is_empty()
-    });
-    is_mantissa && is_exponent
-}
-
-/// Converts a YAML float to JSON notation: digits on both sides of the point, no leading zeros.
-fn as_json(text: &str) -> String {
+/// Converts a float that matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?` to JSON notation, which requires
+/// digits on both sides of the point and no leading zeros. The JSON parser checks the exponent.
+fn as_json(text: &str) -> Option<String> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(text) => ("-", text),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
     let end = text.find(['e', 'E']).unwrap_or(text.len());
-    let (mantissa, exponent) = text.split_at_checked(end).unwrap_or((text, ""));
-    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (mantissa, exponent) = text.split_at_checked(end)?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut digits = whole.bytes().chain(fraction.bytes()).peekable();
+    digits.peek()?;
     let whole = match whole.trim_start_matches('0') {
         "" => "0",
         whole => whole,
     };
-    format!("{sign}{whole}.{part}0{exponent}")
+    let is_number = digits.all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("{sign}{whole}.{fraction}0{exponent}"))
 }
 
 /// Formats a float as JSON. Like Go, writes whole numbers without a fraction.
 fn float(number: f64) -> String {
     let text = serde_json::Number::from_f64(number).map_or_else(String::new, |n| n.to_string());
-    text.strip_suffix(".0")
-        .map_or_else(|| text.clone(), str::to_owned)
+    text.trim_end_matches(".0").to_owned()
 }
 
 #[cfg(test)]
@@ -122,7 +101,7 @@ mod tests {
 
     /// Cases that `tests/kubectl.rs` does not compare with kubectl's decoder.
     #[test]
-    fn plain_scalars_mean_what_kubectl_takes_them_for() {
+    fn plain_scalars_resolve_as_in_kubectl() {
         for text in [
             "1.30.2",
             "0x",

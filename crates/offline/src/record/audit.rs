@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use managed_by::kinds;
 
 use super::{Record, State, not_an_object};
-use crate::asks::Asks;
 use crate::json::Members;
-use crate::unjudged::{Unjudged, Why};
+use crate::request::Operation;
+use crate::skipped::{SkipReason, SkippedRecord};
 
 /// A write in an audit log.
 #[derive(Debug)]
 pub(crate) struct Write<'a> {
-    pub(crate) asks: Asks,
+    pub(crate) operation: Operation,
     /// `userInfo`, as JSON.
     pub(crate) user: Option<&'a str>,
     pub(crate) time: Option<Cow<'a, str>>,
@@ -21,7 +21,7 @@ pub(crate) struct Write<'a> {
 
 /// A completed write to an object or its status in an audit log, accepted or rejected.
 #[derive(Debug)]
-pub(crate) struct Audited<'a> {
+pub(crate) struct AuditedWrite<'a> {
     event: Members<'a>,
     verb: Cow<'a, str>,
     /// API group of the resource; the version and the plural are of the resource too.
@@ -33,10 +33,10 @@ pub(crate) struct Audited<'a> {
     pub(crate) code: u16,
 }
 
-impl<'a> Audited<'a> {
+impl<'a> AuditedWrite<'a> {
     /// Converts an audit event. Returns [`None`] for reads, unfinished requests, dry runs and writes to other
     /// subresources.
-    pub(super) fn of(event: Members<'a>) -> Option<Self> {
+    pub(super) fn new(event: Members<'a>) -> Option<Self> {
         let text = |name| event.string(name).unwrap_or_default();
         // Audit logs record an apply as a patch.
         let verb = text("verb");
@@ -44,8 +44,8 @@ impl<'a> Audited<'a> {
         if text("stage") != "ResponseComplete" || !is_write {
             return None;
         }
-        let of = event.object("objectRef");
-        let subresource = of.string("subresource").unwrap_or_default();
+        let object_ref = event.object("objectRef");
+        let subresource = object_ref.string("subresource").unwrap_or_default();
         let is_status = subresource == "status";
         if !(is_status || subresource.is_empty()) || text("requestURI").contains("dryRun=") {
             return None;
@@ -53,9 +53,9 @@ impl<'a> Audited<'a> {
         let code = event.object("responseStatus").get("code");
         Some(Self {
             verb,
-            group: of.string("apiGroup").unwrap_or_default(),
-            version: of.string("apiVersion").unwrap_or_default(),
-            resource: of.string("resource").unwrap_or_default(),
+            group: object_ref.string("apiGroup").unwrap_or_default(),
+            version: object_ref.string("apiVersion").unwrap_or_default(),
+            resource: object_ref.string("resource").unwrap_or_default(),
             is_status,
             code: code.and_then(|code| code.parse().ok()).unwrap_or_default(),
             event,
@@ -68,7 +68,7 @@ impl<'a> Audited<'a> {
     }
 
     /// Returns true if the API server rejected the write.
-    pub(crate) fn is_refused(&self) -> bool {
+    pub(crate) fn is_rejected(&self) -> bool {
         self.code >= 400
     }
 
@@ -78,7 +78,7 @@ impl<'a> Audited<'a> {
     }
 
     /// Returns the complete object in the request, if recorded. Patches are not complete objects.
-    pub(crate) fn sent(&self) -> Option<&'a str> {
+    pub(crate) fn request_object(&self) -> Option<&'a str> {
         let request = self.event.get("requestObject");
         request.filter(|_| self.verb == "update")
     }
@@ -106,40 +106,37 @@ impl<'a> Audited<'a> {
 }
 
 /// Converts an audit event (`Event` in `audit.k8s.io`) to a record.
-pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, Unjudged> {
-    let Some(audited) = Audited::of(event) else {
-        return Ok(Record::Nothing);
+pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, SkippedRecord> {
+    let Some(audited) = AuditedWrite::new(event) else {
+        return Ok(Record::Ignored);
     };
     let is_known = kinds()
         .iter()
         .any(|kind| kind.group() == audited.group && kind.plural() == audited.resource);
-    if audited.is_refused() {
-        return Ok(if is_known {
-            Record::Refused
-        } else {
-            Record::Nothing
-        });
-    }
-    let Some(response) = audited.response() else {
+    let response = match audited.response() {
+        _ if audited.is_rejected() && is_known => return Ok(Record::Rejected),
+        Some(response) if !audited.is_rejected() => response,
         // Events without an object are only an error for supported resources.
-        if !is_known {
-            return Ok(Record::Nothing);
+        None if is_known => {
+            let level = audited.event.string("level").unwrap_or_default();
+            let level: String = level.chars().take(40).collect();
+            let text = format!(
+                "audit event of level {level} without the object, expected RequestResponse"
+            );
+            return Err(SkippedRecord::new(SkipReason::NoObject, text));
         }
-        let level = audited.event.string("level").unwrap_or_default();
-        let level: String = level.chars().take(40).collect();
-        let text = format!("an audit event of level {level} holds no object, RequestResponse does");
-        return Err(Unjudged::new(Why::NoObject, text));
+        _ => return Ok(Record::Ignored),
     };
-    let state = State::read(response).ok_or_else(not_an_object)?;
-    let asks = match &*audited.verb {
-        "delete" => Asks::Delete,
+    let state = State::parse(response).ok_or_else(not_an_object)?;
+    let operation = match &*audited.verb {
+        "delete" => Operation::Delete,
         // An apply can create the object.
-        verb if verb == "create" || audited.code == 201 => Asks::Create,
-        _ if audited.is_status => Asks::UpdateStatus,
-        _ => Asks::Update,
+        verb if verb == "create" || audited.code == 201 => Operation::Create,
+        _ if audited.is_status => Operation::UpdateStatus,
+        _ => Operation::Update,
     };
     Ok(Record::Write(Box::new(Write {
-        asks,
+        operation,
         user: audited.user(),
         time: audited.time(),
         state,

@@ -5,10 +5,10 @@ mod state;
 
 use serde_json::Deserializer;
 
-use crate::json::{Members, elements, what};
-use crate::unjudged::{Unjudged, Why};
+use crate::json::{Members, elements, error_text};
+use crate::skipped::{SkipReason, SkippedRecord};
 
-pub(crate) use audit::{Audited, Write};
+pub(crate) use audit::{AuditedWrite, Write};
 pub(crate) use state::State;
 
 /// A record in a document.
@@ -19,29 +19,17 @@ pub(crate) enum Record<'a> {
     /// A write from an audit log, with the resulting object.
     Write(Box<Write<'a>>),
     /// A write that the API server rejected.
-    Refused,
+    Rejected,
     /// A record without a write: a bookmark, a read, the start of a request.
-    Nothing,
+    Ignored,
 }
 
 /// Contents of a document, before audit events are classified.
-enum Held<'a> {
+enum Content<'a> {
     /// Anything other than an audit event.
     Record(Record<'a>),
     /// The members of an audit event.
-    Audit(Members<'a>),
-}
-
-impl Record<'_> {
-    /// Parses the object of the record for evaluation.
-    fn with_object(mut self) -> Self {
-        match &mut self {
-            Self::State(_, state) => state.read_object(),
-            Self::Write(write) => write.state.read_object(),
-            Self::Refused | Self::Nothing => {}
-        }
-        self
-    }
+    AuditEvent(Members<'a>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +43,22 @@ pub(crate) enum Event {
 
 /// Parses the records in one part of a stream, each with the number of preceding lines. Values need not be separated by
 /// line ends.
-pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Record<'a>, Unjudged>)) {
-    documents(bytes, |lines, held| {
-        let record = held.and_then(|held| match held {
-            Held::Record(record) => Ok(record),
-            Held::Audit(event) => audit::record(event),
+pub(crate) fn read<'a>(
+    bytes: &'a [u8],
+    mut each: impl FnMut(usize, Result<Record<'a>, SkippedRecord>),
+) {
+    documents(bytes, |lines, content| {
+        let mut record = content.and_then(|content| match content {
+            Content::Record(record) => Ok(record),
+            Content::AuditEvent(event) => audit::record(event),
         });
-        each(lines, record.map(Record::with_object));
+        // Objects are parsed here, because this runs in parallel.
+        match &mut record {
+            Ok(Record::State(_, state)) => state.cache_object(),
+            Ok(Record::Write(write)) => write.state.cache_object(),
+            Ok(Record::Rejected | Record::Ignored) | Err(_) => {}
+        }
+        each(lines, record);
     });
 }
 
@@ -69,34 +66,34 @@ pub(crate) fn read<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Recor
 /// identify the writer.
 pub(crate) fn read_audited<'a>(
     bytes: &'a [u8],
-    mut each: impl FnMut(usize, Result<Audited<'a>, Unjudged>),
+    mut each: impl FnMut(usize, Result<AuditedWrite<'a>, SkippedRecord>),
 ) {
-    documents(bytes, |lines, held| match held {
-        Ok(Held::Audit(event)) => {
-            if let Some(audited) = Audited::of(event) {
+    documents(bytes, |lines, content| match content {
+        Ok(Content::AuditEvent(event)) => {
+            if let Some(audited) = AuditedWrite::new(event) {
                 each(lines, Ok(audited));
             }
         }
-        Ok(Held::Record(Record::Nothing)) => {}
-        Ok(Held::Record(_)) => each(lines, Err(Unjudged::new(Why::Unknown, NO_AUDIT))),
-        Err(unjudged) => each(lines, Err(unjudged)),
+        Ok(Content::Record(Record::Ignored)) => {}
+        Ok(Content::Record(_)) => {
+            let text = "expected an audit event: objects and watch events do not name the writer";
+            each(lines, Err(unknown_document(text)));
+        }
+        Err(skipped) => each(lines, Err(skipped)),
     });
 }
 
-/// The message for a record that does not identify the writer.
-const NO_AUDIT: &str =
-    "expected an audit event, got an object or a watch event, which does not say who wrote it";
-
 /// Parses the documents in one part of a stream.
-fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, Unjudged>)) {
+fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Content<'a>, SkippedRecord>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return each(0, Err(Unjudged::new(Why::NotJson, "is not UTF-8")));
+        return each(0, Err(SkippedRecord::new(SkipReason::NotJson, "not UTF-8")));
     };
-    if let Some((event, text)) = line_of_watch(text)
-        && let Some(state) = State::read(text)
+    if let Some((event, text)) = watch_event_line(text)
+        && let Some(state) = State::parse(text)
     {
-        return each(0, Ok(Held::Record(Record::State(event, Box::new(state)))));
+        let record = Record::State(event, Box::new(state));
+        return each(0, Ok(Content::Record(record)));
     }
     let mut documents = Deserializer::from_str(text).into_iter::<Members<'a>>();
     loop {
@@ -105,12 +102,14 @@ fn documents<'a>(bytes: &'a [u8], mut each: impl FnMut(usize, Result<Held<'a>, U
             None => return,
             Some(Ok(members)) => members,
             Some(Err(error)) => {
-                let lines = lines_before(text, &error);
-                return each(lines, Err(Unjudged::new(Why::NotJson, what(text, &error))));
+                let skipped = SkippedRecord::new(SkipReason::NotJson, error_text(&error));
+                return each(lines_before(text, &error), Err(skipped));
             }
         };
         let document = text.get(start..documents.byte_offset()).unwrap_or_default();
-        of_document(document.trim_ascii(), members, &mut |held| each(0, held));
+        classify(document.trim_ascii(), members, &mut |content| {
+            each(0, content);
+        });
     }
 }
 
@@ -127,10 +126,10 @@ fn lines_before(text: &str, error: &serde_json::Error) -> usize {
 
 /// Splits a watch event as kube-apiserver writes it into type and object, if the rest of the line is the object. Parsing
 /// the event only to find the object takes an eighth of a replay.
-fn line_of_watch(text: &str) -> Option<(Event, &str)> {
+fn watch_event_line(text: &str) -> Option<(Event, &str)> {
     let rest = text.strip_prefix("{\"type\":\"")?;
-    let (event, rest) = rest.split_at_checked(rest.bytes().position(|byte| byte == b'"')?)?;
-    let object = rest.strip_prefix("\",\"object\":")?;
+    let (event, rest) = rest.split_once('"')?;
+    let object = rest.strip_prefix(",\"object\":")?;
     let object = object.trim_ascii_end().strip_suffix('}')?;
     let event = match event {
         "ADDED" => Event::Added,
@@ -142,76 +141,70 @@ fn line_of_watch(text: &str) -> Option<(Event, &str)> {
 }
 
 /// Classifies a document as an object, a list, a watch event or an audit event.
-fn of_document<'a>(
+fn classify<'a>(
     text: &'a str,
     members: Members<'a>,
-    each: &mut impl FnMut(Result<Held<'a>, Unjudged>),
+    each: &mut impl FnMut(Result<Content<'a>, SkippedRecord>),
 ) {
-    if let Some((_, object)) = members.find("object") {
-        let of_type = members.string("type");
-        let parts = Members::of(object).ok_or_else(not_an_object);
-        let event = parts.and_then(|parts| of_event(of_type.as_deref(), object, &parts));
-        return each(event.map(Held::Record));
+    let object = members.iter().filter(|(name, _)| name == "object").last();
+    if let Some((_, object)) = object {
+        let event_type = members.string("type");
+        return each(watch_event(event_type.as_deref(), object).map(Content::Record));
     }
-    let state = State::of(text, &members);
-    match (&*state.group, &*state.kind, state.items) {
-        ("audit.k8s.io", "Event", _) => each(Ok(Held::Audit(members))),
-        (group, kind, Some(items)) if kind.ends_with("List") => {
-            let is_audit = group == "audit.k8s.io";
+    let state = State::new(text, &members, None);
+    let is_audit = state.group == "audit.k8s.io";
+    match (&*state.kind, state.items) {
+        ("Event", _) if is_audit => each(Ok(Content::AuditEvent(members))),
+        (kind, Some(items)) if kind.ends_with("List") => {
             let Some(items) = elements(items) else {
-                return each(Err(Unjudged::new(
-                    Why::Unknown,
-                    "a list whose items are no array",
-                )));
+                return each(Err(unknown_document("expected an array of items")));
             };
             for item in items {
-                each(match Members::of(item) {
-                    Some(members) if is_audit => Ok(Held::Audit(members)),
-                    Some(members) => {
-                        Ok(Held::Record(listed(State::of_item(item, &members, &state))))
-                    }
-                    None => Err(Unjudged::new(Why::Unknown, "an item that is no object")),
+                each(match Members::parse(item) {
+                    Some(members) if is_audit => Ok(Content::AuditEvent(members)),
+                    Some(members) => Ok(listed(State::new(item, &members, Some(&state)))),
+                    None => Err(unknown_document("expected an object as an item")),
                 });
             }
         }
-        (_, "", _) => each(Err(Unjudged::new(
-            Why::Unknown,
-            "expected an object, a watch event or an audit event, got none of them",
-        ))),
-        _ => each(Ok(Held::Record(listed(state)))),
+        ("", _) => {
+            let text = "expected an object, a watch event or an audit event";
+            each(Err(unknown_document(text)));
+        }
+        _ => each(Ok(listed(state))),
     }
 }
 
-fn listed(state: State<'_>) -> Record<'_> {
-    Record::State(Event::Listed, Box::new(state))
+fn listed(state: State<'_>) -> Content<'_> {
+    Content::Record(Record::State(Event::Listed, Box::new(state)))
 }
 
-fn not_an_object() -> Unjudged {
-    Unjudged::new(Why::NotJson, "not JSON: expected an object")
+fn unknown_document(text: &str) -> SkippedRecord {
+    SkippedRecord::new(SkipReason::UnknownDocument, text)
 }
 
-fn of_event<'a>(
-    event: Option<&str>,
-    text: &'a str,
-    members: &Members<'a>,
-) -> Result<Record<'a>, Unjudged> {
+fn not_an_object() -> SkippedRecord {
+    SkippedRecord::new(SkipReason::NotJson, "not JSON: expected an object")
+}
+
+fn watch_event<'a>(event: Option<&str>, object: &'a str) -> Result<Record<'a>, SkippedRecord> {
+    let state = State::parse(object).ok_or_else(not_an_object)?;
     let event = match event {
         Some("ADDED") => Event::Added,
         Some("MODIFIED") => Event::Modified,
         Some("DELETED") => Event::Deleted,
-        Some("BOOKMARK") => return Ok(Record::Nothing),
+        Some("BOOKMARK") => return Ok(Record::Ignored),
         Some("ERROR") => {
-            let message = members.string("message").unwrap_or_default();
+            let status = Members::parse(object).unwrap_or_default();
+            let message = status.string("message").unwrap_or_default();
             let message: String = message.chars().take(200).collect();
             let text = format!("the watch ended with an error: {message}");
-            return Err(Unjudged::new(Why::WatchError, text));
+            return Err(SkippedRecord::new(SkipReason::WatchError, text));
         }
         _ => {
-            return Err(Unjudged::new(
-                Why::Unknown,
-                "a watch event of a type other than ADDED, MODIFIED, DELETED, BOOKMARK and ERROR",
-            ));
+            let text = "expected a watch event of type ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
+            return Err(unknown_document(text));
         }
     };
-    Ok(Record::State(event, Box::new(State::of(text, members))))
+    Ok(Record::State(event, Box::new(state)))
 }

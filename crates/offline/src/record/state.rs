@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use managed_by::ReadObject;
 
-use crate::json::{Members, elements, string};
-use crate::same::same;
+use crate::json::{Members, elements, is_equal, string};
 
 /// An object's state at one point of a history.
 #[derive(Debug, Default)]
@@ -35,47 +34,41 @@ pub(crate) struct Metadata<'a> {
     pub(crate) resource_version: Option<u64>,
     pub(crate) is_being_deleted: bool,
     pub(crate) creation: Option<Cow<'a, str>>,
-    /// Members that clients write, besides the name: [`WRITTEN`]. Null counts as missing.
-    written: [Option<&'a str>; 4],
+    /// Members that clients write, besides the name: [`CLIENT_MEMBERS`]. Null counts as missing.
+    client_members: [Option<&'a str>; 4],
     managed_fields: Option<&'a str>,
     pub(crate) has_finalizers: bool,
 }
 
 impl<'a> State<'a> {
     /// Parses a JSON object.
-    pub(crate) fn read(text: &'a str) -> Option<Self> {
-        Some(Self::of(text, &Members::of(text)?))
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        Some(Self::new(text, &Members::parse(text)?, None))
     }
 
-    /// Builds a state from an object's members. If a member occurs twice, the last one wins.
-    pub(crate) fn of(text: &'a str, members: &Members<'a>) -> Self {
+    /// Builds a state from an object's members. If a member occurs twice, the last one wins. In a `JobList`, only the list
+    /// itself contains kind and version.
+    pub(crate) fn new(text: &'a str, members: &Members<'a>, list: Option<&Self>) -> Self {
         let mut state = Self {
             text,
-            metadata: Metadata::of(&members.object("metadata")),
+            metadata: Metadata::new(&members.object("metadata")),
             ..Self::default()
         };
         for (name, value) in members.iter() {
-            let there = || Some(value).filter(|value| *value != "null");
+            let non_null = Some(value).filter(|value| *value != "null");
             match &*name {
                 "apiVersion" => {
                     let version = string(value).unwrap_or_default();
                     (state.group, state.version) = group_version(version);
                 }
                 "kind" => state.kind = string(value).unwrap_or_default(),
-                "status" => state.status = there(),
-                "spec" => state.spec = there(),
-                "items" => state.items = there(),
+                "status" => state.status = non_null,
+                "spec" => state.spec = non_null,
+                "items" => state.items = non_null,
                 _ => {}
             }
         }
-        state
-    }
-
-    /// Builds the state of a list item. In a `JobList`, only the list itself contains kind and version.
-    pub(crate) fn of_item(text: &'a str, members: &Members<'a>, list: &Self) -> Self {
-        let mut state = Self::of(text, members);
-        if state.kind.is_empty()
-            && list.kind != "List"
+        if let Some(list) = list.filter(|list| state.kind.is_empty() && list.kind != "List")
             && let Cow::Borrowed(kind) = list.kind
         {
             state.kind = Cow::Borrowed(kind.strip_suffix("List").unwrap_or(kind));
@@ -98,8 +91,8 @@ impl<'a> State<'a> {
 
     /// Returns true if the status is a non-empty object. The library reports a status of the wrong type.
     pub(crate) fn has_status(&self) -> bool {
-        let members = self.status.and_then(Members::of);
-        members.is_some_and(|members| members.len() > 0)
+        let members = self.status.and_then(Members::parse);
+        members.is_some_and(|members| !members.raw().is_empty())
     }
 
     /// Returns true if the object has metadata that only an API server sets.
@@ -112,9 +105,9 @@ impl<'a> State<'a> {
 
     /// Returns true if the client-written members other than the status differ.
     pub(crate) fn differs_beside_status(&self, other: &State<'_>) -> bool {
-        let metadata = self.metadata.written.iter();
-        let mut metadata = metadata.zip(&other.metadata.written);
-        !same(self.spec, other.spec) || metadata.any(|(a, b)| !same(*a, *b))
+        let metadata = self.metadata.client_members.iter();
+        let mut metadata = metadata.zip(&other.metadata.client_members);
+        !is_equal(self.spec, other.spec) || metadata.any(|(a, b)| !is_equal(*a, *b))
     }
 
     /// Returns the time of this state, if known: the newest time in `managedFields`, or the creation time of a new object.
@@ -126,7 +119,7 @@ impl<'a> State<'a> {
     }
 
     /// Parses the object once for all its requests.
-    pub(crate) fn read_object(&mut self) {
+    pub(crate) fn cache_object(&mut self) {
         if self.object.is_none() {
             self.object = Some(self.with_text(self.text));
         }
@@ -147,7 +140,7 @@ impl<'a> State<'a> {
             version: self.version.clone(),
             kind: self.kind.clone(),
             object: Some(self.with_text(text)),
-            ..Self::of(text, &Members::of(text).unwrap_or_default())
+            ..Self::parse(text).unwrap_or_default()
         }
     }
 
@@ -165,7 +158,7 @@ impl<'a> State<'a> {
 fn newest<'a>(fields: &[&'a str]) -> Option<Cow<'a, str>> {
     let mut newest = None;
     for field in fields {
-        if let Some(time) = Members::of(field)?.get("time") {
+        if let Some(time) = Members::parse(field)?.get("time") {
             newest = newest.max(Some(string(time)?));
         }
     }
@@ -176,18 +169,18 @@ fn group_version(text: Cow<'_, str>) -> (Cow<'_, str>, Cow<'_, str>) {
     match text {
         Cow::Borrowed(text) => {
             let (group, version) = text.split_once('/').unwrap_or(("", text));
-            (Cow::Borrowed(group), Cow::Borrowed(version))
+            (group.into(), version.into())
         }
-        Cow::Owned(text) => {
-            let (group, version) = text.split_once('/').unwrap_or(("", &text));
-            (Cow::Owned(group.to_owned()), Cow::Owned(version.to_owned()))
-        }
+        Cow::Owned(text) => match text.split_once('/') {
+            Some((group, version)) => (group.to_owned().into(), version.to_owned().into()),
+            None => ("".into(), text.into()),
+        },
     }
 }
 
 impl<'a> Metadata<'a> {
     /// Reads the members. Metadata that are not an object are read as empty; the library rejects the object later.
-    fn of(members: &Members<'a>) -> Self {
+    fn new(members: &Members<'a>) -> Self {
         let mut metadata = Self::default();
         let text = |value: &'a str| string(value).unwrap_or_default();
         for (name, value) in members.iter() {
@@ -202,10 +195,10 @@ impl<'a> Metadata<'a> {
                 "finalizers" => metadata.has_finalizers = value != "null" && value != "[]",
                 _ => {}
             }
-            if let Some(place) = WRITTEN.iter().position(|written| *written == name)
-                && let Some(written) = metadata.written.get_mut(place)
+            if let Some(index) = CLIENT_MEMBERS.iter().position(|member| *member == name)
+                && let Some(member) = metadata.client_members.get_mut(index)
             {
-                *written = Some(value).filter(|value| *value != "null");
+                *member = Some(value).filter(|value| *value != "null");
             }
         }
         metadata
@@ -213,4 +206,4 @@ impl<'a> Metadata<'a> {
 }
 
 /// The members of `metadata` that clients write, besides the name.
-const WRITTEN: [&str; 4] = ["labels", "annotations", "ownerReferences", "finalizers"];
+const CLIENT_MEMBERS: [&str; 4] = ["labels", "annotations", "ownerReferences", "finalizers"];

@@ -6,14 +6,14 @@ const GROUP: usize = 64;
 /// Applies a function to each item, in groups on all cores. Results keep their order.
 #[cfg(feature = "parallel")]
 pub(super) fn in_groups<T: Sync, R: Send>(
-    many: &[T],
+    items: &[T],
     each: impl Fn(&T, &mut Vec<R>) + Sync,
 ) -> Vec<R> {
     use rayon::prelude::*;
-    let groups = many.par_chunks(GROUP).map(|group| {
+    let groups = items.par_chunks(GROUP).map(|group| {
         let mut results = Vec::with_capacity(GROUP);
-        for one in group {
-            each(one, &mut results);
+        for item in group {
+            each(item, &mut results);
         }
         results
     });
@@ -22,10 +22,10 @@ pub(super) fn in_groups<T: Sync, R: Send>(
 
 /// Applies a function to each item. Results keep their order.
 #[cfg(not(feature = "parallel"))]
-pub(super) fn in_groups<T, R>(many: &[T], each: impl Fn(&T, &mut Vec<R>)) -> Vec<R> {
-    let mut results = Vec::with_capacity(many.len().max(GROUP));
-    for one in many {
-        each(one, &mut results);
+pub(super) fn in_groups<T, R>(items: &[T], each: impl Fn(&T, &mut Vec<R>)) -> Vec<R> {
+    let mut results = Vec::with_capacity(items.len().max(GROUP));
+    for item in items {
+        each(item, &mut results);
     }
     results
 }

@@ -6,50 +6,38 @@
 //! events contain the operation and the user.
 
 mod groups;
-mod item;
-mod past;
+mod history;
 mod step;
 mod tally;
-mod task;
 mod writers;
 
-use std::borrow::Cow;
-
-use crate::judge::Judge;
-use crate::named::Named;
+use crate::evaluator::Evaluator;
 use crate::record::{Record, read};
 use crate::request::Request;
-use crate::split::{Part, parts};
-use crate::unjudged::Unjudged;
+use crate::skipped::SkippedRecord;
+use crate::split::{SourceDocument, split_documents};
 use groups::in_groups;
-use item::Item;
-use past::{Past, stored};
+use history::{ObjectHistory, stored};
+use step::{Item, Task};
 use tally::add;
-use task::Task;
 
 pub use crate::object_name::ObjectName;
-pub use step::{Asked, Said, Seen, Step};
+pub use step::{EvaluatedRequest, RecordPosition, Step, StepResult};
 pub use tally::{Row, RowKey, Tally};
-pub use writers::{StatusWriter, StatusWriters, WriterSums, Written};
+pub use writers::{StatusWriter, StatusWriterLists, StatusWriters, WriterTotals};
 
 /// Replays a history, tracking the last state of each live object.
 #[derive(Debug)]
 pub struct Replay<'s> {
-    past: Past<'s>,
+    history: ObjectHistory<'s>,
     tally: Tally,
-}
-
-struct Items<'c> {
-    items: Vec<Item<'c>>,
-    /// Indexes of the documents that are held back.
-    waiting: Vec<usize>,
 }
 
 impl<'s> Replay<'s> {
     /// Creates a replay with an empty history.
-    pub fn new(judge: Judge<'s>) -> Self {
+    pub fn new(evaluator: Evaluator<'s>) -> Self {
         Self {
-            past: Past::new(judge),
+            history: ObjectHistory::new(evaluator),
             tally: Tally::default(),
         }
     }
@@ -61,7 +49,7 @@ impl<'s> Replay<'s> {
 
     /// Returns the number of live objects.
     pub fn live(&self) -> usize {
-        self.past.live.len()
+        self.history.live.len()
     }
 
     /// Evaluates a chunk of complete documents (see [`crate::complete`]) from one source. Steps are reported in source
@@ -71,149 +59,138 @@ impl<'s> Replay<'s> {
         bytes: &[u8],
         source: usize,
         lines_before: u64,
-        tell: impl FnMut(Step),
+        each: impl FnMut(Step),
     ) -> u64 {
-        let (parts, lines) = parts(bytes, source, lines_before);
-        self.parts(&parts, 0, tell);
+        let (documents, lines) = split_documents(bytes, source, lines_before);
+        self.documents(&documents, 0, each);
         lines
     }
 
     /// Evaluates documents in order, except that writes to one object are sorted by `resourceVersion`: API servers log
     /// audit events in completion order. Returns the indexes of the last `held` documents with a write, which the caller
     /// must pass again with the documents that follow.
-    pub fn parts(
+    pub fn documents(
         &mut self,
-        parts: &[Part<'_>],
+        documents: &[SourceDocument<'_>],
         held: usize,
-        mut tell: impl FnMut(Step),
+        mut each: impl FnMut(Step),
     ) -> Vec<usize> {
-        let Items { items, waiting } = self.items(parts, held);
-        let before = self.past.before(&items);
-        let (tasks, latest) = self.past.tasks(&items, &before);
-        let judge = &self.past.judge;
-        let answers = in_groups(&tasks, |(_, task), answers| {
-            answers.push(task.answer(judge));
-        });
-        let mut is_told = false;
-        for ((item, task), answer) in tasks.iter().zip(answers) {
-            // Both halves of a change have the same object, so an error in it is reported once.
-            let is_second = std::mem::take(&mut is_told) && task.is_half();
-            if let Some(Err(_)) = answer {
-                if is_second {
+        self.with_tasks(documents, held, |evaluator, tally, tasks| {
+            let results = in_groups(tasks, |(_, task), results| {
+                results.push(task.evaluate(evaluator));
+            });
+            let mut is_reported = false;
+            for ((item, task), result) in tasks.iter().zip(results) {
+                // Both halves of a change have the same object, so an error in it is reported once.
+                let is_second = std::mem::take(&mut is_reported) && task.is_half();
+                let is_error = matches!(result, Some(Err(_)));
+                if is_error && is_second {
                     continue;
                 }
-                is_told = task.is_half();
+                is_reported = is_error && task.is_half();
+                if let Some(step) = tally.add(result, task, |time| item.position(time)) {
+                    each(step);
+                }
             }
-            if let Some(step) = self.tally.add(answer, task, |time| item.seen(time)) {
-                tell(step);
-            }
-        }
-        let refused = items
-            .iter()
-            .filter(|item| matches!(item.record, Ok(Record::Refused)));
-        self.tally.refused = add(self.tally.refused, refused.count());
-        let updates = stored(&latest);
-        self.past.update(updates);
-        waiting
+        })
     }
 
     /// Passes the requests of the documents, and the records without one, to the callback without evaluating them;
-    /// otherwise like [`Replay::parts`].
+    /// otherwise like [`Replay::documents`].
     pub fn requests(
         &mut self,
-        parts: &[Part<'_>],
+        documents: &[SourceDocument<'_>],
         held: usize,
-        mut each: impl FnMut(Seen, Result<&Request<'_>, (&ObjectName, &Unjudged)>),
+        mut each: impl FnMut(RecordPosition, Result<&Request<'_>, (&ObjectName, &SkippedRecord)>),
     ) -> Vec<usize> {
-        let Items { items, waiting } = self.items(parts, held);
-        let before = self.past.before(&items);
-        let (tasks, latest) = self.past.tasks(&items, &before);
-        for (item, task) in &tasks {
-            let (time, request) = match task {
-                Task::Judge(asking) => (asking.time(), Ok(&asking.request)),
-                Task::Tell(object, unjudged) => (None, Err((object, unjudged))),
-                Task::Nothing | Task::Unknown(_) => continue,
-            };
-            each(item.seen(time), request);
-        }
-        let updates = stored(&latest);
-        self.past.update(updates);
-        waiting
+        self.with_tasks(documents, held, |_, _, tasks| {
+            for (item, task) in tasks {
+                match task {
+                    Task::Evaluate(recorded) => {
+                        each(item.position(recorded.time()), Ok(&recorded.request));
+                    }
+                    Task::Skip(object, skipped) => {
+                        each(item.position(None), Err((object, skipped)));
+                    }
+                    Task::Ignore | Task::Rejected | Task::Unsupported(_) => {}
+                }
+            }
+        })
     }
 
-    /// Parses the records of the documents, without held-back ones.
-    fn items<'c>(&mut self, parts: &[Part<'c>], held: usize) -> Items<'c> {
-        let places: Vec<_> = parts.iter().enumerate().collect();
-        let mut items = in_groups(&places, |(place, part), items| {
-            read(part.bytes, |lines, record| {
-                items.push(Item {
-                    place: *place,
-                    source: part.source,
-                    line: add(part.lines_before, lines.saturating_add(1)),
-                    record,
-                });
-            });
-        });
-        sort_writes(&mut items);
-        let mut is_waiting = vec![false; parts.len()];
-        let mut waiting = Vec::new();
-        let is_write = |item: &&Item<'_>| matches!(item.record, Ok(Record::Write(_)));
-        for item in items.iter().rev().filter(is_write) {
-            match is_waiting.get_mut(item.place) {
-                Some(is_waiting) if !*is_waiting && waiting.len() < held => {
-                    *is_waiting = true;
-                    waiting.push(item.place);
-                }
-                Some(true) => {}
-                _ => break,
-            }
-        }
-        waiting.reverse();
-        items.retain(|item| is_waiting.get(item.place) != Some(&true));
-        let judged = parts.len().saturating_sub(waiting.len());
-        self.tally.documents = add(self.tally.documents, judged);
-        Items { items, waiting }
+    /// Parses documents, passes the tasks for their records to a function, and stores the new states of the objects.
+    /// Returns the indexes of the documents that are held back.
+    fn with_tasks(
+        &mut self,
+        documents: &[SourceDocument<'_>],
+        held: usize,
+        run: impl FnOnce(&Evaluator<'s>, &mut Tally, &[(&Item<'_>, Task<'_>)]),
+    ) -> Vec<usize> {
+        let (items, waiting) = items(documents, held);
+        let evaluated = documents.len().saturating_sub(waiting.len());
+        self.tally.documents = add(self.tally.documents, evaluated);
+        let previous = self.history.previous_states(&items);
+        let (tasks, latest) = self.history.tasks(&items, &previous);
+        run(&self.history.evaluator, &mut self.tally, &tasks);
+        let updates = stored(&latest);
+        self.history.update(updates);
+        waiting
     }
 }
 
-/// Sorts the writes to each object by version, within the positions that they occupy.
-fn sort_writes(items: &mut [Item<'_>]) {
-    let mut of_objects: Named<'_, Vec<(u64, usize)>> = Named::default();
-    let mut is_sorted = true;
-    for (place, item) in items.iter().enumerate() {
-        let Ok(Record::Write(write)) = &item.record else {
-            continue;
-        };
-        let Some(version) = write.state.metadata.resource_version else {
-            continue;
-        };
-        let identity = write.state.identity();
-        match of_objects.get_mut(&identity) {
-            Some(writes) => {
-                is_sorted &= writes.last().is_none_or(|(last, _)| *last <= version);
-                writes.push((version, place));
+/// Parses the records of documents, without held-back ones. Returns the indexes of those documents too.
+fn items<'c>(documents: &[SourceDocument<'c>], held: usize) -> (Vec<Item<'c>>, Vec<usize>) {
+    let indexed: Vec<_> = documents.iter().enumerate().collect();
+    let mut items = in_groups(&indexed, |(index, document), items| {
+        read(document.bytes, |lines, record| {
+            items.push(Item {
+                document: *index,
+                source: document.source,
+                line: add(document.lines_before, lines.saturating_add(1)),
+                record,
+            });
+        });
+    });
+    sort_writes(&mut items);
+    let mut waiting = Vec::new();
+    for item in items.iter().rev() {
+        if matches!(item.record, Ok(Record::Write(_))) && !waiting.contains(&item.document) {
+            if waiting.len() == held {
+                break;
             }
-            None => of_objects.insert(Cow::Owned(identity.into_owned()), vec![(version, place)]),
+            waiting.push(item.document);
         }
     }
+    waiting.reverse();
+    items.retain(|item| !waiting.contains(&item.document));
+    (items, waiting)
+}
+
+/// Sorts the writes to each object by version, within the positions that they occupy.
+fn sort_writes(items: &mut Vec<Item<'_>>) {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    let writes = items.iter().enumerate().filter_map(|(index, item)| {
+        let Ok(Record::Write(write)) = &item.record else {
+            return None;
+        };
+        let version = write.state.metadata.resource_version?;
+        Some((write.state.identity(), version, index))
+    });
+    let mut positions: Vec<_> = writes.collect();
+    positions.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+    let is_sorted = positions
+        .is_sorted_by(|(a, a_version, _), (b, b_version, _)| a != b || a_version <= b_version);
     if is_sorted {
         return;
     }
-    // The target index of each item.
-    let mut to: Vec<usize> = (0..items.len()).collect();
-    for (_, writes) in of_objects.iter() {
-        let mut sorted = writes.clone();
-        sorted.sort_by_key(|(version, _)| *version);
-        for ((_, from), (_, place)) in sorted.iter().zip(writes) {
-            if let Some(to) = to.get_mut(*from) {
-                *to = *place;
-            }
+    let mut sorted = positions.clone();
+    sorted.sort_by(|(a, a_version, _), (b, b_version, _)| (a, a_version).cmp(&(b, b_version)));
+    for ((.., position), (.., index)) in positions.iter().zip(&sorted) {
+        if let Some(target) = order.get_mut(*position) {
+            *target = *index;
         }
     }
-    for place in 0..to.len() {
-        while let Some(target) = to.get(place).copied().filter(|target| *target != place) {
-            items.swap(place, target);
-            to.swap(place, target);
-        }
-    }
+    let mut unsorted: Vec<_> = std::mem::take(items).into_iter().map(Some).collect();
+    let sorted = order.into_iter();
+    items.extend(sorted.filter_map(|index| unsorted.get_mut(index)?.take()));
 }

@@ -1,13 +1,16 @@
-//! Reported steps of a history.
+//! Records of a history, the tasks that they become, and the reported steps.
 
-use crate::asks::Asks;
-use crate::judge::ObjectReport;
+use managed_by::Malformed;
+
+use crate::evaluator::{Evaluator, ObjectReport};
 use crate::object_name::ObjectName;
-use crate::unjudged::Unjudged;
+use crate::record::{Record, State, Write};
+use crate::request::{Operation, Request};
+use crate::skipped::SkippedRecord;
 
 /// The position and time of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct RecordPosition {
     /// The source's number, chosen by the caller, such as the index of the file.
     pub source: usize,
     /// The line of the source, from 1.
@@ -20,29 +23,91 @@ pub struct Seen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Position of the record.
-    pub seen: Seen,
+    pub position: RecordPosition,
     /// The object; empty if unknown.
     pub object: ObjectName,
     /// The result.
-    pub said: Said,
+    pub result: StepResult,
 }
 
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum StepResult {
     /// A request with findings.
-    Found(Box<Asked>),
+    Evaluated(Box<EvaluatedRequest>),
     /// A record that could not be evaluated.
-    Unjudged(Unjudged),
+    Skipped(SkippedRecord),
 }
 
 /// An evaluated request or stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct EvaluatedRequest {
     /// The operation.
-    pub asks: Asks,
+    pub operation: Operation,
     /// The user, if recorded.
     pub user: Option<String>,
     /// The result of the evaluation.
-    pub judgement: ObjectReport,
+    pub report: ObjectReport,
+}
+
+/// A record and its position.
+pub(super) struct Item<'c> {
+    /// Index of its document.
+    pub(super) document: usize,
+    pub(super) source: usize,
+    pub(super) line: u64,
+    pub(super) record: Result<Record<'c>, SkippedRecord>,
+}
+
+impl Item<'_> {
+    pub(super) fn position(&self, time: Option<String>) -> RecordPosition {
+        let (source, line) = (self.source, self.line);
+        RecordPosition { source, line, time }
+    }
+}
+
+/// The task for a record.
+pub(super) enum Task<'c> {
+    Ignore,
+    /// Count a write that the API server rejected.
+    Rejected,
+    /// Count an object of an unsupported kind.
+    Unsupported(&'c State<'c>),
+    Skip(ObjectName, SkippedRecord),
+    Evaluate(RecordedRequest<'c>),
+}
+
+/// A request to evaluate, and the recorded write, if any.
+#[derive(Clone, Copy)]
+pub(super) struct RecordedRequest<'c> {
+    pub(super) request: Request<'c>,
+    pub(super) write: Option<&'c Write<'c>>,
+}
+
+impl Task<'_> {
+    /// Returns true for one of the two requests that a change of the status and the rest becomes.
+    pub(super) fn is_half(&self) -> bool {
+        matches!(self, Self::Evaluate(recorded) if recorded.request.is_half)
+    }
+
+    /// Evaluates the request of the task, if it has one.
+    pub(super) fn evaluate(
+        &self,
+        evaluator: &Evaluator<'_>,
+    ) -> Option<Result<Box<ObjectReport>, Malformed>> {
+        let Self::Evaluate(RecordedRequest { request, .. }) = self else {
+            return None;
+        };
+        Some(request.with_request(|request| Box::new(evaluator.evaluate(request))))
+    }
+}
+
+impl RecordedRequest<'_> {
+    /// Returns the time of the request, if recorded.
+    pub(super) fn time(&self) -> Option<String> {
+        match self.write {
+            Some(write) => write.time.as_deref().map(str::to_owned),
+            None => self.request.state.time(self.request.old.is_none()),
+        }
+    }
 }

@@ -1,15 +1,15 @@
 //! Totals of a history.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use managed_by::{Decision, Enforcement, Malformed, ReleaseSet};
 
-use super::step::{Asked, Said, Seen, Step};
-use super::task::Task;
+use super::step::{EvaluatedRequest, RecordPosition, Step, StepResult, Task};
+use crate::evaluator::{ObjectReport, ReportedFinding};
 use crate::json::Members;
-use crate::judge::{Found, ObjectReport};
-use crate::object_name::{ObjectName, kind_and_group};
-use crate::unjudged::{Unjudged, Why};
+use crate::object_name::ObjectName;
+use crate::skipped::{SkipReason, SkippedRecord};
 
 /// Totals of a history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Tally {
     /// Number of object states and writes in the documents.
     pub states: u64,
     /// Number of evaluated requests.
-    pub judged: u64,
+    pub evaluated: u64,
     /// Number of denied requests.
     pub denied: u64,
     /// Number of requests allowed with a warning.
@@ -27,15 +27,15 @@ pub struct Tally {
     /// Number of objects evaluated as stored. They are not requests, so none of them is denied.
     pub stored: u64,
     /// Number of stored objects with findings.
-    pub stored_found: u64,
+    pub stored_with_findings: u64,
     /// Number of writes that the API server rejected.
-    pub refused: u64,
-    /// Number of records that could not be evaluated, per reason, sorted by reason.
-    pub unjudged: Vec<(Why, u64)>,
-    /// Unsupported kinds, sorted, with the number of states: `Pod`, `Deployment.apps`.
-    pub unknown: Vec<(String, u64)>,
-    /// Findings, sorted by key.
-    pub rows: Vec<(RowKey, Row)>,
+    pub rejected: u64,
+    /// Number of records that could not be evaluated, per reason.
+    pub skipped: BTreeMap<SkipReason, u64>,
+    /// Number of states per unsupported kind: `Pod`, `Deployment.apps`.
+    pub unsupported: BTreeMap<String, u64>,
+    /// Findings by kind and rule.
+    pub rows: BTreeMap<RowKey, Row>,
 }
 
 /// Key of a tally row.
@@ -55,15 +55,15 @@ pub struct RowKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The first finding.
-    pub found: Found,
+    pub finding: ReportedFinding,
     /// Number of findings.
     pub count: u64,
     /// Releases with the finding, unless all releases have it or only one was evaluated.
     pub releases: Option<ReleaseSet>,
     /// First occurrence.
-    pub first: Seen,
+    pub first: RecordPosition,
     /// Last occurrence.
-    pub last: Seen,
+    pub last: RecordPosition,
     /// The first object.
     pub object: ObjectName,
     /// User of the first finding, if recorded.
@@ -74,141 +74,132 @@ impl Tally {
     /// Counts the result of a task. Returns a step if there is something to report.
     pub(super) fn add(
         &mut self,
-        answer: Option<Result<Box<ObjectReport>, Malformed>>,
+        result: Option<Result<Box<ObjectReport>, Malformed>>,
         task: &Task<'_>,
-        seen: impl Fn(Option<String>) -> Seen,
+        position: impl Fn(Option<String>) -> RecordPosition,
     ) -> Option<Step> {
-        let asking = match task {
-            Task::Nothing => return None,
-            Task::Unknown(state) => {
-                self.states = add(self.states, 1);
-                let kind = kind_and_group(&state.kind, &state.group);
-                if let Some(count) = entry(&mut self.unknown, kind, || 0) {
-                    *count = add(*count, 1);
-                }
+        let recorded = match task {
+            Task::Ignore => return None,
+            Task::Rejected => {
+                self.rejected = add(self.rejected, 1);
                 return None;
             }
-            Task::Tell(object, unjudged) => {
-                return Some(self.unjudged(seen(None), object.clone(), unjudged.clone()));
+            Task::Unsupported(state) => {
+                self.states = add(self.states, 1);
+                let kind = ObjectName::new(state).kind_and_group();
+                increment(self.unsupported.entry(kind).or_default());
+                return None;
             }
-            Task::Judge(asking) => asking,
+            Task::Skip(object, skipped) => {
+                return Some(self.skip(position(None), object.clone(), skipped.clone()));
+            }
+            Task::Evaluate(recorded) => recorded,
         };
         self.states = add(self.states, 1);
-        let state = asking.request.state;
-        let mut judgement = match answer? {
-            Ok(judgement) => judgement,
+        let object = ObjectName::new(recorded.request.state);
+        let position = position(recorded.time());
+        let mut report = match result? {
+            Ok(report) => *report,
             Err(malformed) => {
-                let unjudged = Unjudged::new(Why::Malformed, malformed.to_string());
-                return Some(self.unjudged(seen(asking.time()), ObjectName::of(state), unjudged));
+                let skipped = SkippedRecord::new(SkipReason::Malformed, malformed.to_string());
+                return Some(self.skip(position, object, skipped));
             }
         };
-        let is_stored = asking.request.asks.is_stored();
-        let counter = if is_stored {
+        let operation = recorded.request.operation;
+        increment(if operation.is_stored() {
             &mut self.stored
         } else {
-            &mut self.judged
-        };
-        *counter = add(*counter, 1);
-        if judgement.is_quiet() {
+            &mut self.evaluated
+        });
+        if report.is_empty() {
             return None;
         }
-        if is_stored {
+        if operation.is_stored() {
             // A stored object can have findings, but there is no request to deny.
-            judgement.decision = Decision::Allowed;
+            report.decision = Decision::Allowed;
         }
-        let asked = Asked {
-            asks: asking.request.asks,
-            user: asking.write.and_then(|write| username(write.user?)),
-            judgement: *judgement,
+        let request = EvaluatedRequest {
+            operation,
+            user: recorded.write.and_then(|write| username(write.user?)),
+            report,
         };
-        let (seen, object) = (seen(asking.time()), ObjectName::of(state));
-        self.count(&seen, &object, &asked);
+        self.count(&position, &object, &request);
         Some(Step {
-            seen,
+            position,
             object,
-            said: Said::Found(Box::new(asked)),
+            result: StepResult::Evaluated(Box::new(request)),
         })
     }
 
-    fn unjudged(&mut self, seen: Seen, object: ObjectName, unjudged: Unjudged) -> Step {
-        let count = entry(&mut self.unjudged, unjudged.why, || 0);
-        if let Some(count) = count {
-            *count = add(*count, 1);
-        }
+    fn skip(
+        &mut self,
+        position: RecordPosition,
+        object: ObjectName,
+        skipped: SkippedRecord,
+    ) -> Step {
+        increment(self.skipped.entry(skipped.reason).or_default());
         Step {
-            seen,
+            position,
             object,
-            said: Said::Unjudged(unjudged),
+            result: StepResult::Skipped(skipped),
         }
     }
 
     /// Counts the findings of a request.
-    fn count(&mut self, seen: &Seen, object: &ObjectName, request: &Asked) {
-        let is_stored = request.asks.is_stored();
-        let counter = if is_stored {
-            &mut self.stored_found
-        } else if request.judgement.decision.is_allowed() {
+    fn count(
+        &mut self,
+        position: &RecordPosition,
+        object: &ObjectName,
+        request: &EvaluatedRequest,
+    ) {
+        let is_stored = request.operation.is_stored();
+        increment(if is_stored {
+            &mut self.stored_with_findings
+        } else if request.report.decision.is_allowed() {
             &mut self.warned
         } else {
             &mut self.denied
-        };
-        *counter = add(*counter, 1);
-        let kind = object.kind_and_group();
-        for found in &request.judgement.findings {
+        });
+        for finding in &request.report.findings {
             let key = RowKey {
-                kind: kind.clone(),
-                rule: found.rule.id(),
-                is_denied: found.enforcement == Enforcement::Deny,
+                kind: object.kind_and_group(),
+                rule: finding.rule.id(),
+                is_denied: finding.enforcement == Enforcement::Deny,
                 is_stored,
             };
-            let row = entry(&mut self.rows, key, || Row {
-                found: found.clone(),
+            let row = self.rows.entry(key).or_insert_with(|| Row {
+                finding: finding.clone(),
                 count: 0,
-                releases: found.releases,
-                first: seen.clone(),
-                last: seen.clone(),
+                releases: finding.releases,
+                first: position.clone(),
+                last: position.clone(),
                 object: object.clone(),
                 user: request.user.clone(),
             });
-            let Some(row) = row else { continue };
-            row.count = add(row.count, 1);
-            row.last = seen.clone();
-            row.releases = match (row.releases, found.releases) {
-                (Some(known), Some(new)) => Some(known.union(new)),
-                _ => None,
-            };
+            increment(&mut row.count);
+            row.last = position.clone();
+            row.releases = row.releases.zip(finding.releases).map(|(a, b)| a.union(b));
         }
     }
 
     /// Returns the number of records that could not be evaluated.
-    pub fn unjudged_count(&self) -> u64 {
-        let counts = self.unjudged.iter().map(|(_, count)| *count);
-        counts.fold(0, u64::saturating_add)
+    pub fn skipped_count(&self) -> u64 {
+        self.skipped.values().copied().fold(0, u64::saturating_add)
     }
-}
-
-/// Returns the value of a key in a sorted list, inserting it if missing. A linear structure is enough for few keys.
-pub(super) fn entry<K: Ord, V>(
-    sorted: &mut Vec<(K, V)>,
-    key: K,
-    make: impl FnOnce() -> V,
-) -> Option<&mut V> {
-    let place = match sorted.binary_search_by(|(known, _)| known.cmp(&key)) {
-        Ok(place) => place,
-        Err(place) => {
-            sorted.insert(place, (key, make()));
-            place
-        }
-    };
-    sorted.get_mut(place).map(|(_, value)| value)
 }
 
 /// Returns `username` from `userInfo`.
 pub(super) fn username(json: &str) -> Option<String> {
-    Members::of(json)?.string("username").map(Cow::into_owned)
+    Members::parse(json)?
+        .string("username")
+        .map(Cow::into_owned)
 }
 
 /// Adds with saturation.
 pub(super) fn add(count: u64, more: usize) -> u64 {
     count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
+}
+
+pub(super) const fn increment(count: &mut u64) {
+    *count = count.saturating_add(1);
 }

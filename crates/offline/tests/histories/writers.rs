@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use managed_by_offline::replay::{StatusWriter, Written};
+use managed_by_offline::replay::{StatusWriter, StatusWriterLists};
 use managed_by_offline::{StatusWriters, complete};
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,42 +23,42 @@ struct Case {
     /// Each list and its writers: `Job ana 2`, `acme.io/x ana 2 denied 1`.
     writers: Vec<String>,
     denied: u64,
-    found: u64,
-    refused: u64,
+    would_deny: u64,
+    rejected: u64,
     other: u64,
     undecided: u64,
     /// The line, the reason and the text.
-    told: Option<(u64, String, String)>,
+    skipped: Option<(u64, String, String)>,
     times: Option<(String, String)>,
     /// The line of each writer's first write.
     first: Option<Vec<u64>>,
 }
 
 /// Returns the writers in a log, and the problems with their lines.
-fn read(settings: &Value, text: &str) -> (Written, Vec<(u64, &'static str, String)>) {
+fn read(settings: &Value, text: &str) -> (StatusWriterLists, Vec<(u64, &'static str, String)>) {
     let settings = settings.to_string();
     let mut writers = StatusWriters::new(&settings).unwrap();
-    let mut told = Vec::new();
-    let (parts, _) = managed_by_offline::parts(text.as_bytes(), 0, 0);
-    writers.parts(&parts, |seen, unjudged| {
-        told.push((seen.line, unjudged.why.as_str(), unjudged.text));
+    let mut skipped = Vec::new();
+    let (documents, _) = managed_by_offline::split_documents(text.as_bytes(), 0, 0);
+    writers.documents(&documents, |position, record| {
+        skipped.push((position.line, record.reason.as_str(), record.text));
     });
-    (writers.finish(), told)
+    (writers.finish(), skipped)
 }
 
 /// Returns the writers in a log.
 fn listed(text: &str) -> Vec<String> {
-    let (written, told) = read(&Value::Null, text);
-    assert_eq!(told, [], "{text}");
+    let (written, skipped) = read(&Value::Null, text);
+    assert_eq!(skipped, [], "{text}");
     lines(&written)
 }
 
-fn lines(written: &Written) -> Vec<String> {
+fn lines(written: &StatusWriterLists) -> Vec<String> {
     let lists = written.builtin.iter().chain(&written.delegated);
     let lines = lists.flat_map(|(name, writers)| {
         let line = move |writer: &StatusWriter| {
             let mut line = format!("{name} {} {}", writer.user, writer.writes);
-            for (mark, count) in [("denied", writer.denied), ("found", writer.found)] {
+            for (mark, count) in [("denied", writer.denied), ("would-deny", writer.would_deny)] {
                 if count > 0 {
                     write!(line, " {mark} {count}").unwrap();
                 }
@@ -71,7 +71,7 @@ fn lines(written: &Written) -> Vec<String> {
 }
 
 #[test]
-fn each_log_says_who_wrote() {
+fn each_log_has_its_writers() {
     let Cases { event, cases } = crate::cases(include_str!("writers.yml"));
     for case in cases {
         let lines_of_log = case.log.iter().map(|changes| match changes {
@@ -80,44 +80,49 @@ fn each_log_says_who_wrote() {
                 format!("{}\n", with(&event, changes))
             }
         });
-        let (written, told) = read(&case.settings, &lines_of_log.collect::<String>());
+        let (written, skipped) = read(&case.settings, &lines_of_log.collect::<String>());
         assert_eq!(lines(&written), case.writers, "{case:?}");
         let lists = written.builtin.iter().chain(&written.delegated);
         let counts = lists.flat_map(|(_, writers)| writers).map(|of| of.writes);
-        let sums = &written.sums;
+        let totals = &written.totals;
         assert_eq!(
             [
-                sums.writes,
-                sums.denied,
-                sums.found,
-                sums.refused,
-                sums.other,
-                sums.undecided,
-                u64::try_from(sums.unjudged.len()).unwrap(),
+                totals.writes,
+                totals.denied,
+                totals.would_deny,
+                totals.rejected,
+                totals.other,
+                totals.undecided,
+                u64::try_from(totals.skipped.len()).unwrap(),
             ],
             [
                 counts.sum(),
                 case.denied,
-                case.found,
-                case.refused,
+                case.would_deny,
+                case.rejected,
                 case.other,
                 case.undecided,
-                u64::from(case.told.is_some()),
+                u64::from(case.skipped.is_some()),
             ],
             "{case:?}"
         );
-        let line = sums.first_undecided.as_ref().map(|seen| seen.line);
+        let line = totals
+            .first_undecided
+            .as_ref()
+            .map(|position| position.line);
         assert_eq!(line, (case.undecided > 0).then_some(1), "{case:?}");
-        assert_eq!(told.len(), usize::from(case.told.is_some()), "{told:?}");
-        for ((line, why, text), told) in case.told.iter().zip(&told) {
-            assert_eq!((*line, &**why, text), (told.0, told.1, &told.2));
-            assert_eq!(
-                (sums.unjudged[0].0.as_str(), sums.unjudged[0].1),
-                (&**why, 1)
-            );
+        assert_eq!(
+            skipped.len(),
+            usize::from(case.skipped.is_some()),
+            "{skipped:?}"
+        );
+        for ((line, reason, text), record) in case.skipped.iter().zip(&skipped) {
+            assert_eq!((*line, &**reason, text), (record.0, record.1, &record.2));
+            let (counted, count) = totals.skipped.first_key_value().unwrap();
+            assert_eq!((counted.as_str(), *count), (&**reason, 1));
         }
         if case.times.is_some() {
-            assert_eq!(sums.times, case.times);
+            assert_eq!(totals.times, case.times);
         }
         let writers = written.builtin.iter().flat_map(|(_, writers)| writers);
         let first: Vec<_> = writers.map(|writer| writer.first.line).collect();
@@ -130,11 +135,11 @@ fn each_log_says_who_wrote() {
 }
 
 #[test]
-fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
+fn denied_jobset_controller_is_listed() {
     let path = "/../../parity/traces/audit/jobset-resume-denied.ndjson";
     let text = std::fs::read_to_string(format!("{}{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let (written, told) = read(&Value::Null, &text);
-    assert_eq!(told, []);
+    let (written, skipped) = read(&Value::Null, &text);
+    assert_eq!(skipped, []);
     assert_eq!(
         lines(&written),
         [
@@ -147,10 +152,13 @@ fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
     let first = &writers[0].first;
     assert_eq!((first.source, first.line), (0, 23));
     assert_eq!(first.time.as_deref(), Some("2026-11-22T13:10:48.691836Z"));
-    let sums = &written.sums;
-    assert_eq!((sums.documents, sums.writes, sums.denied), (36, 28, 14));
+    let totals = &written.totals;
+    assert_eq!(
+        (totals.documents, totals.writes, totals.denied),
+        (36, 28, 14)
+    );
     // A conflict.
-    assert_eq!((sums.refused, sums.undecided), (1, 0));
+    assert_eq!((totals.rejected, totals.undecided), (1, 0));
 
     // In pieces, in a list, and without the objects, the log has the same writers at different lines.
     let mut pieces = StatusWriters::new("{}").unwrap();
@@ -160,8 +168,8 @@ fn jobset_s_controller_is_found_in_the_log_in_which_it_was_denied() {
             &rest[..rest.len().min(40_000)],
             rest.len() <= 40_000,
         ));
-        let (parts, lines) = managed_by_offline::parts(piece, 0, before);
-        pieces.parts(&parts, |_, unjudged| panic!("{unjudged:?}"));
+        let (documents, lines) = managed_by_offline::split_documents(piece, 0, before);
+        pieces.documents(&documents, |_, record| panic!("{record:?}"));
         before += lines;
         rest = more;
     }

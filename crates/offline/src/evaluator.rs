@@ -3,14 +3,14 @@
 use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, ErrorType, Kind, Malformed, MergedFinding, Release,
+    AdmissionRequest, Decision, Enforcement, ErrorType, Evaluation, Kind, Malformed, MergedFinding,
     ReleaseMessage, ReleaseSet, Rule, Settings, evaluate,
 };
 use serde::{Serialize, Serializer};
 
 /// Evaluates requests according to settings.
 #[derive(Debug)]
-pub struct Judge<'s> {
+pub struct Evaluator<'s> {
     settings: Settings<'s>,
     /// Releases to evaluate; [`None`] uses the settings.
     releases: Option<ReleaseSet>,
@@ -27,21 +27,21 @@ pub struct ObjectReport {
     /// Annotations for the audit log.
     pub audit_annotations: Vec<(&'static str, String)>,
     /// Findings, in catalogue order.
-    pub findings: Vec<Found>,
+    pub findings: Vec<ReportedFinding>,
     /// Verdicts per release, if several are evaluated.
-    pub releases: Option<Matrix>,
+    pub releases: Option<ReleaseMatrix>,
 }
 
 /// A finding of one rule on one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Found {
+pub struct ReportedFinding {
     /// The rule; in JSON its id, as accepted by `explain`.
-    #[serde(serialize_with = "id")]
+    #[serde(serialize_with = "rule_id")]
     #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static Rule,
     /// The enforcement of the rule: deny or warn.
-    #[serde(serialize_with = "word")]
+    #[serde(serialize_with = "as_str")]
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: Enforcement,
     /// Path of the field from the object's root: `status.conditions[0].type`. For a missing field, the path it would have.
@@ -79,15 +79,15 @@ pub struct Found {
 
 /// Releases that accept and releases that deny a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Matrix {
+pub struct ReleaseMatrix {
     /// Releases that accept the request.
     pub accepted: ReleaseSet,
     /// Releases that deny the request.
     pub denied: ReleaseSet,
 }
 
-impl<'s> Judge<'s> {
-    /// Creates a judge. With `releases`, each release is evaluated and [`ObjectReport::releases`] lists the verdicts;
+impl<'s> Evaluator<'s> {
+    /// Creates an evaluator. With `releases`, each release is evaluated and [`ObjectReport::releases`] lists the verdicts;
     /// otherwise the settings select one release, or the findings common to all.
     pub fn new(settings: Settings<'s>, releases: Option<ReleaseSet>) -> Self {
         Self { settings, releases }
@@ -98,7 +98,7 @@ impl<'s> Judge<'s> {
     }
 
     /// Returns true if the library supports the kind or the settings declare it.
-    pub fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
+    pub fn supports(&self, group: &str, version: &str, kind: &str) -> bool {
         Kind::find(group, version, kind).is_some() || self.settings.declares(group, version, kind)
     }
 
@@ -106,40 +106,39 @@ impl<'s> Judge<'s> {
     ///
     /// # Errors
     /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
-    pub fn ask(&self, request: &[u8]) -> Result<ObjectReport, Malformed> {
-        Ok(self.review(&AdmissionRequest::from_json(request)?))
+    pub fn evaluate_json(&self, request: &[u8]) -> Result<ObjectReport, Malformed> {
+        Ok(self.evaluate(&AdmissionRequest::from_json(request)?))
     }
 
     /// Evaluates a request.
-    pub fn review(&self, request: &AdmissionRequest<'_>) -> ObjectReport {
-        let evaluation = evaluate(request, &self.settings, self.releases);
-        ObjectReport::of(&evaluation)
+    pub fn evaluate(&self, request: &AdmissionRequest<'_>) -> ObjectReport {
+        ObjectReport::new(&evaluate(request, &self.settings, self.releases))
     }
 
     /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is on.
     pub fn dropped_by(&self, request: &AdmissionRequest<'_>) -> ReleaseSet {
-        let chosen = self.settings.kubernetes_version().map(ReleaseSet::from);
-        let asked = self.releases.or(chosen).unwrap_or_default();
-        request.dropped_by().intersection(asked)
+        let configured = self.settings.kubernetes_version().map(ReleaseSet::from);
+        let evaluated = self.releases.or(configured).unwrap_or_default();
+        request.dropped_by().intersection(evaluated)
     }
 }
 
 impl ObjectReport {
     /// Converts the library's evaluation of a request.
-    pub fn of(said: &managed_by::Evaluation<'_>) -> Self {
-        let is_of_releases = !said.release_verdicts().is_empty();
-        let verdict = said.verdict().clone();
-        let findings = said.findings().iter();
+    pub fn new(evaluation: &Evaluation<'_>) -> Self {
+        let has_releases = !evaluation.release_verdicts().is_empty();
+        let verdict = evaluation.verdict().clone();
+        let findings = evaluation.findings().iter();
         Self {
             decision: verdict.decision,
             warnings: verdict.warnings,
             audit_annotations: verdict.audit_annotations,
             findings: findings
-                .map(|found| Found::of(found, is_of_releases))
+                .map(|finding| ReportedFinding::new(finding, has_releases))
                 .collect(),
-            releases: is_of_releases.then(|| Matrix {
-                accepted: said.accepted_by(),
-                denied: said.denied_by(),
+            releases: has_releases.then(|| ReleaseMatrix {
+                accepted: evaluation.accepted_by(),
+                denied: evaluation.denied_by(),
             }),
         }
     }
@@ -147,130 +146,61 @@ impl ObjectReport {
     /// Creates the result for a malformed request.
     pub fn malformed(malformed: &Malformed) -> Self {
         let verdict = managed_by::Verdict::malformed(malformed);
-        Self::of(&managed_by::Evaluation::of_all(verdict, None))
+        Self::new(&Evaluation::of_all(verdict, None))
     }
 
     /// Returns true if there is nothing to report.
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.decision.is_allowed() && self.warnings.is_empty() && self.findings.is_empty()
     }
 }
 
-fn id<S: Serializer>(rule: &Rule, json: S) -> Result<S::Ok, S::Error> {
+fn rule_id<S: Serializer>(rule: &Rule, json: S) -> Result<S::Ok, S::Error> {
     json.serialize_str(rule.id())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn word<S: Serializer>(enforcement: &Enforcement, json: S) -> Result<S::Ok, S::Error> {
+fn as_str<S: Serializer>(enforcement: &Enforcement, json: S) -> Result<S::Ok, S::Error> {
     json.serialize_str(enforcement.as_str())
 }
 
-impl Found {
-    fn of(found: &MergedFinding<'_>, is_of_releases: bool) -> Self {
-        let mut texts = found.texts();
+impl ReportedFinding {
+    fn new(finding: &MergedFinding<'_>, has_releases: bool) -> Self {
+        let mut texts = finding.texts();
         if texts.len() == 1 {
             texts.clear();
         }
-        let chosen = found.finding().releases();
+        let own = finding.finding().releases();
         Self {
-            rule: found.rule(),
-            enforcement: found.enforcement(),
-            path: found.path().to_owned(),
-            error_type: found.error().error_type(),
-            text: found.text(),
+            rule: finding.rule(),
+            enforcement: finding.enforcement(),
+            path: finding.path().to_owned(),
+            error_type: finding.error().error_type(),
+            text: finding.text(),
             texts,
-            is_upstream: found.finding().is_upstream(),
-            detail: found.detail().to_owned(),
-            suggestion: found.error().suggestion().map(str::to_owned),
-            releases: is_of_releases.then(|| found.releases()).or(chosen),
+            is_upstream: finding.finding().is_upstream(),
+            detail: finding.detail().to_owned(),
+            suggestion: finding.error().suggestion().map(str::to_owned),
+            releases: has_releases.then(|| finding.releases()).or(own),
         }
     }
 }
 
-impl Matrix {
+impl ReleaseMatrix {
     /// Returns the evaluated releases.
-    pub const fn asked(self) -> ReleaseSet {
+    pub const fn evaluated(self) -> ReleaseSet {
         self.accepted.union(self.denied)
     }
 }
 
-/// Formats as `accepted by 1.30 and 1.31, denied from 1.32 on`.
-impl fmt::Display for Matrix {
+/// Formats as `accepted by 1.30 and 1.31, denied by 1.32 to 1.37`.
+impl fmt::Display for ReleaseMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = || match self.asked() {
-            asked if asked == ReleaseSet::all() => "by every release".to_owned(),
-            asked => words(asked, "by"),
-        };
-        match (self.accepted.is_empty(), self.denied.is_empty()) {
-            (_, true) => write!(f, "accepted {}", all()),
-            (true, false) => write!(f, "denied {}", all()),
-            (false, false) => {
-                let accepted = words(self.accepted, "by");
-                write!(
-                    f,
-                    "accepted {accepted}, denied {}",
-                    words(self.denied, "by")
-                )
-            }
-        }
-    }
-}
-
-/// Formats a set of releases: `from 1.32 on`, `up to 1.31`, `by 1.30, 1.32 to 1.33`.
-fn words(set: ReleaseSet, by: &str) -> String {
-    let missing = |release: &Release| !set.contains(*release);
-    let newest = Release::ALL.last();
-    match set.iter().next() {
-        Some(first)
-            if newest.is_some_and(|n| set.contains(*n))
-                && !Release::ALL.iter().filter(|r| **r >= first).any(missing)
-                && set.iter().count() > 1 =>
-        {
-            format!("from {first} on")
-        }
-        _ => format!("{by} {set}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use managed_by::{Release, ReleaseSet};
-
-    use super::Matrix;
-
-    #[test]
-    fn a_matrix_reads_as_people_say_it() {
-        let set = |range: &str| -> ReleaseSet {
-            let all = Release::ALL.iter().map(ToString::to_string);
-            let range = range.split_once('-');
-            let is_in =
-                |name: &String| range.is_some_and(|(from, to)| (from..=to).contains(&&**name));
-            all.filter(is_in)
-                .map(|name| name.parse::<Release>().unwrap())
-                .collect()
-        };
-        for (accepted, denied, expected) in [
-            ("1.30-1.37", "", "accepted by every release"),
-            ("", "1.30-1.37", "denied by every release"),
-            ("", "1.31-1.33", "denied by 1.31 to 1.33"),
-            (
-                "1.30-1.31",
-                "1.32-1.37",
-                "accepted by 1.30 to 1.31, denied from 1.32 on",
-            ),
-            (
-                "1.32-1.37",
-                "1.30-1.31",
-                "accepted from 1.32 on, denied by 1.30 to 1.31",
-            ),
-            (
-                "1.30-1.36",
-                "1.37-1.37",
-                "accepted by 1.30 to 1.36, denied by 1.37",
-            ),
-        ] {
-            let (accepted, denied) = (set(accepted), set(denied));
-            assert_eq!(Matrix { accepted, denied }.to_string(), expected);
+        let Self { accepted, denied } = self;
+        match (accepted.is_empty(), denied.is_empty()) {
+            (_, true) => write!(f, "accepted by {accepted}"),
+            (true, false) => write!(f, "denied by {denied}"),
+            (false, false) => write!(f, "accepted by {accepted}, denied by {denied}"),
         }
     }
 }

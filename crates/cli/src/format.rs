@@ -8,21 +8,21 @@ pub(crate) fn number(count: impl TryInto<u64>) -> HumanCount {
 }
 
 /// Formats a count with its noun: `1 write`, `1,204 writes`.
-pub(crate) fn count_of(count: impl TryInto<u64>, what: &str) -> String {
+pub(crate) fn count_of(count: impl TryInto<u64>, noun: &str) -> String {
     let count = number(count);
     let plural = if count.0 == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
+    format!("{count} {noun}{plural}")
 }
 
-/// Formats the non-zero counts: `; 3 gone; 1 fixed`.
+/// Formats the non-zero counts: `; 3 deleted; 1 fixed`.
 pub(crate) fn counts<N: Copy + TryInto<u64>>(counts: &[(N, &str)]) -> String {
-    let counts = counts.iter().map(|(count, what)| (number(*count), what));
+    let counts = counts.iter().map(|(count, label)| (number(*count), label));
     let counts = counts.filter(|(count, _)| count.0 > 0);
-    let counts: Vec<_> = counts.map(|(n, what)| format!("; {n} {what}")).collect();
+    let counts: Vec<_> = counts.map(|(n, label)| format!("; {n} {label}")).collect();
     counts.concat()
 }
 
-/// Joins a text into one line.
-pub(crate) fn words(text: &str) -> String {
+/// Joins the lines of a text.
+pub(crate) fn single_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

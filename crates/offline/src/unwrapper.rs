@@ -39,7 +39,7 @@ impl Unwrapper {
         let Some(format) = self.format else {
             self.line.extend_from_slice(bytes);
             if self.line.len() >= SNIFFED || is_last {
-                self.format = Some(Format::of(&self.line));
+                self.format = Some(Format::detect(&self.line));
                 let start = std::mem::take(&mut self.line);
                 self.push(&start, is_last, to);
             }
@@ -68,12 +68,12 @@ impl Unwrapper {
     fn end_line(&mut self, format: Format, to: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
         // Lines of the other stream may interrupt an event.
-        let is_error = matches!(format, Format::Prefixed) && is_of_stderr(&line);
+        let is_error = matches!(format, Format::Prefixed) && is_from_stderr(&line);
         if !self.event.is_empty() && is_error != self.is_error {
             return to.push(b'\n');
         }
         self.is_error = is_error;
-        let (text, goes_on) = match format {
+        let (text, continues) = match format {
             Format::Plain => (line, false),
             Format::Prefixed => prefixed(&line),
             Format::Docker => docker(&line),
@@ -83,7 +83,7 @@ impl Unwrapper {
         if !self.event.is_empty() || text.starts_with(b"{") {
             self.event.extend_from_slice(&text);
         }
-        if !goes_on {
+        if !continues {
             to.append(&mut self.event);
         }
         to.push(b'\n');
@@ -91,7 +91,7 @@ impl Unwrapper {
 }
 
 impl Format {
-    fn of(start: &[u8]) -> Self {
+    fn detect(start: &[u8]) -> Self {
         let inner = start
             .strip_prefix(b"{")
             .unwrap_or_default()
@@ -111,7 +111,7 @@ impl Format {
     }
 }
 
-fn is_of_stderr(line: &[u8]) -> bool {
+fn is_from_stderr(line: &[u8]) -> bool {
     line.split(|byte| *byte == b' ').nth(1) == Some(b"stderr")
 }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_taken_out_and_keep_their_lines() {
+    fn events_keep_their_lines() {
         let event = "{\"kind\":\"Event\",\"verb\":\"create\"}";
         let quoted = serde_json::to_string(event).unwrap();
         let (start, end) = event.split_at(9);

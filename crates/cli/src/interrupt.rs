@@ -6,17 +6,17 @@ use std::time::Duration;
 /// Maximum time between checks for a signal.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Returns true after a signal.
-pub(crate) fn is_asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
 }
 
 /// Installs the signal handlers. If that fails, signals end the program as usual.
-pub(crate) fn on_signals() {
+pub(crate) fn handle_signals() {
     let _ = ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
             // The status that a shell reports for a program ended by SIGINT.
             std::process::exit(130);
         }

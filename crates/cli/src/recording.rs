@@ -1,0 +1,77 @@
+//! The results of commands that read recordings, before they are printed.
+
+use std::sync::Arc;
+
+use managed_by::Release;
+use managed_by_offline::Tally;
+use managed_by_offline::replay::{StatusWriter, WriterTotals};
+
+use crate::args::EvaluationArgs;
+use crate::diagnostic::Diagnostic;
+use crate::exit::Exit;
+use crate::report::Outcome;
+
+/// Results of a replay.
+#[derive(Debug, Default)]
+pub(crate) struct ReplaySummary {
+    /// The evaluated release, if the settings select one.
+    pub(crate) release: Option<Release>,
+    /// The files, by index.
+    pub(crate) files: Vec<Arc<str>>,
+    pub(crate) tally: Tally,
+    /// The first requests with findings.
+    pub(crate) shown: Vec<Outcome>,
+    /// Unreadable files, and the first skipped records of each kind.
+    pub(crate) errors: Vec<Diagnostic>,
+}
+
+impl ReplaySummary {
+    /// Returns the exit status of the run.
+    pub(crate) fn exit(&self, args: &EvaluationArgs) -> Exit {
+        let tally = &self.tally;
+        let is_warned = tally.warned.max(tally.stored_with_findings) > 0;
+        let is_denied = tally.denied > 0 || args.deny_warnings && is_warned;
+        Exit::first([
+            (!self.errors.is_empty(), Exit::Error),
+            (is_denied, Exit::Denied),
+            (self.is_nothing() && !args.allow_empty, Exit::Nothing),
+        ])
+    }
+
+    /// Returns true if nothing was evaluated although all input could be read.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.tally.evaluated == 0 && self.tally.stored == 0 && self.errors.is_empty()
+    }
+}
+
+/// Proposed lists of status writers, from audit logs.
+#[derive(Debug)]
+pub(crate) struct WritersProposal {
+    /// The files, by index.
+    pub(crate) files: Vec<Arc<str>>,
+    /// `builtin_status_writers`, by kind.
+    pub(crate) builtin: Vec<WriterList>,
+    /// `status_writers` of `controllers`, by controller name.
+    pub(crate) delegated: Vec<WriterList>,
+    pub(crate) totals: WriterTotals,
+    /// Unreadable files, and the first skipped records of each kind.
+    pub(crate) errors: Vec<Diagnostic>,
+}
+
+/// Proposed status writers of a kind or a controller.
+#[derive(Debug)]
+pub(crate) struct WriterList {
+    /// The kind or the controller.
+    pub(crate) name: String,
+    /// The error if the settings reject the name.
+    pub(crate) error: Option<String>,
+    /// Writers, each with the error if the settings reject it in this list.
+    pub(crate) writers: Vec<(StatusWriter, Option<String>)>,
+}
+
+impl WritersProposal {
+    /// Returns true if there is a proposal that covers all input.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.errors.is_empty() && self.totals.undecided == 0 && self.totals.writes > 0
+    }
+}

@@ -1,0 +1,211 @@
+//! Suppresses findings by exceptions in an object, each with a reason, and by a baseline of known findings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use managed_by::rule;
+use managed_by_offline::MalformedText;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::args::{BaselineArgs, unknown_rule};
+use crate::diagnostic::{Diagnostic, Kind, Level};
+use crate::exit::CliError;
+use crate::input::Input;
+use crate::report::{Finding, Outcome, Report, Suppression};
+
+/// The annotation that lists an object's exceptions. Its domain is the domain of the project's pages.
+pub(crate) const ANNOTATION: &str = "managed-by-policy.github.io/except";
+
+/// The part of the annotation that JSON cannot escape, in contrast to the slash after it.
+const DOMAIN: &str = "managed-by-policy.github.io";
+
+/// Returns the rules that an object excepts, each with its reason, or an error in the annotation.
+pub(crate) fn exceptions(object: &str) -> Result<BTreeMap<&'static str, String>, String> {
+    let mut exceptions = BTreeMap::new();
+    // Exceptions are rare, and parsing every object takes time.
+    if !object.contains(DOMAIN) {
+        return Ok(exceptions);
+    }
+    let object: Value = serde_json::from_str(object).unwrap_or_default();
+    let annotations = object.pointer("/metadata/annotations");
+    let Some(value) = annotations.and_then(|annotations| annotations.get(ANNOTATION)) else {
+        return Ok(exceptions);
+    };
+    let lines = value.as_str().unwrap_or_default().lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty()) {
+        let (id, reason) = line.split_once(':').unwrap_or((line, ""));
+        let (id, reason) = (id.trim(), reason.trim());
+        let rule = rule(id).ok_or_else(|| unknown_rule(id))?;
+        if reason.is_empty() {
+            return Err(format!("missing reason, expected {id}: REASON"));
+        }
+        if exceptions.insert(rule.id(), reason.to_owned()).is_some() {
+            return Err(format!(
+                "duplicate rule {id}, expected one line for each rule"
+            ));
+        }
+    }
+    if exceptions.is_empty() {
+        return Err("expected a line RULE: REASON for each rule".to_owned());
+    }
+    Ok(exceptions)
+}
+
+/// Known findings, in a file next to the manifests.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Baseline {
+    #[serde(deserialize_with = "format")]
+    format: u32,
+    findings: BTreeSet<KnownFinding>,
+    /// The folder that file names are relative to.
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+/// A known finding. It has neither line nor value, so that both may change.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct KnownFinding {
+    file: String,
+    object: String,
+    rule: String,
+    path: String,
+}
+
+/// Deserializes the version of the format, which must be 1.
+fn format<'d, D: Deserializer<'d>>(json: D) -> Result<u32, D::Error> {
+    match u32::deserialize(json)? {
+        1 => Ok(1),
+        other => Err(D::Error::custom(format!("format {other}, expected 1"))),
+    }
+}
+
+/// Suppresses the findings in the baseline, or writes all findings to it.
+pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result<(), CliError> {
+    let Some(path) = &args.baseline else {
+        if args.write_baseline {
+            let text = "--write-baseline: expected --baseline FILE too";
+            return Err(CliError::Error(text.to_owned()));
+        }
+        return Ok(());
+    };
+    let file_error = |e| CliError::Error(format!("{}: {e}", path.display()));
+    let mut baseline = Baseline::read(path, args.write_baseline)?;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    baseline.folder = folder.map_err(file_error)?;
+    if args.write_baseline {
+        let read = baseline.evaluated_files(report);
+        let folder = &baseline.folder;
+        baseline
+            .findings
+            .retain(|known| !read.contains(&known.file) && folder.join(&known.file).exists());
+        for outcome in &report.results {
+            let known: Vec<_> = outcome
+                .counted()
+                .map(|finding| baseline.known(outcome, finding))
+                .collect();
+            baseline.findings.extend(known);
+        }
+        let text = serde_json::to_string_pretty(&baseline).unwrap_or_default();
+        fs::write(path, text + "\n").map_err(file_error)?;
+    }
+    baseline.suppress(&Input::new(path), report);
+    Ok(())
+}
+
+impl Baseline {
+    /// Reads a file. With `may_be_missing`, a missing file is an empty baseline.
+    fn read(path: &Path, may_be_missing: bool) -> Result<Self, CliError> {
+        if may_be_missing && !path.exists() {
+            return Ok(Self {
+                format: 1,
+                ..Self::default()
+            });
+        }
+        let input = Input::new(path);
+        let bytes = input.bytes().map_err(|mut error| {
+            if !path.exists() {
+                error.text.push_str(", --write-baseline creates it");
+            }
+            error
+        })?;
+        serde_json::from_slice(&bytes).map_err(|e| {
+            // serde's messages contain the name of the Rust type.
+            let text = e.to_string().replace("struct Baseline", "an object");
+            let text = format!("not a baseline: {text}");
+            Diagnostic::new(&input.name, MalformedText::at(e.line(), e.column(), text)).into()
+        })
+    }
+
+    /// Returns a file name relative to the folder of the baseline.
+    fn name(&self, file: &str) -> String {
+        let path = Path::new(file).canonicalize();
+        let path = path.unwrap_or_else(|_| PathBuf::from(file));
+        let name = path.strip_prefix(&self.folder).unwrap_or(&path);
+        name.display().to_string().replace('\\', "/")
+    }
+
+    fn known(&self, outcome: &Outcome, finding: &Finding) -> KnownFinding {
+        KnownFinding {
+            file: self.name(&outcome.file),
+            object: outcome.object.to_string(),
+            rule: finding.reported.rule.id().to_owned(),
+            path: finding.reported.path.clone(),
+        }
+    }
+
+    /// Returns the files that were evaluated completely.
+    fn evaluated_files(&self, report: &Report) -> BTreeSet<String> {
+        let failed: BTreeSet<_> = report
+            .of_level(Level::Error)
+            .map(|error| &error.file)
+            .collect();
+        let files = report.files.iter().filter(|file| !failed.contains(file));
+        files.map(|file| self.name(file)).collect()
+    }
+
+    fn suppress(&self, input: &Input, report: &mut Report) {
+        let mut found = BTreeSet::new();
+        for outcome in report.results.iter_mut().filter(|r| !r.findings.is_empty()) {
+            let keys = outcome
+                .findings
+                .iter()
+                .map(|finding| self.known(outcome, finding));
+            let mut keys: Vec<_> = keys.collect();
+            keys.retain(|known| self.findings.contains(known));
+            outcome.suppress(|finding| {
+                let is_known = |known: &KnownFinding| {
+                    (&*known.rule, &known.path)
+                        == (finding.reported.rule.id(), &finding.reported.path)
+                };
+                keys.iter().any(is_known).then_some(Suppression::Baseline)
+            });
+            found.extend(keys);
+        }
+        let read = self.evaluated_files(report);
+        for known in self.findings.difference(&found) {
+            let KnownFinding {
+                file,
+                object,
+                rule,
+                path,
+            } = known;
+            if read.contains(file) || !self.folder.join(file).exists() {
+                let text = format!(
+                    "{file}: {object}: {path} [{rule}] is fixed, --write-baseline removes it"
+                );
+                let unused = Diagnostic::of_file(&input.name, text);
+                report
+                    .diagnostics
+                    .push(unused.with_kind(Kind::UnusedException));
+            }
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! YAML documents. `granit-parser` parses them, and values keep their positions. Anchors, aliases and merge keys are
+//! resolved within a size limit.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag, options};
+
+use super::scalar::{Scalar, resolve};
+use super::{offset_in, quoted, write_string};
+use crate::path::Path;
+use crate::text::{LineIndex, MalformedText};
+
+/// Maximum nesting depth, more than any manifest needs. The parser limits flow collections to 255.
+const MAX_DEPTH: usize = 200;
+
+/// Maximum ratio of a document's expanded size to its source size, beyond [`FREE_GROWTH`].
+const MAX_GROWTH: usize = 20;
+const FREE_GROWTH: usize = 16 << 20;
+
+/// Estimated memory of a mapping entry without its key.
+const ENTRY_SIZE: usize = 128;
+
+/// The namespace of YAML's own tags.
+const TAGS: &str = "tag:yaml.org,2002:";
+
+/// The nodes of one document, by index.
+#[derive(Debug)]
+pub(super) struct Tree<'t> {
+    nodes: Vec<Node<'t>>,
+    root: usize,
+    /// Keys that occur more than once in a mapping. The last value wins.
+    pub(super) duplicates: Vec<MalformedText>,
+    /// Maximum expanded size in bytes.
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Node<'t> {
+    span: Range<usize>,
+    value: Value<'t>,
+}
+
+#[derive(Debug)]
+enum Value<'t> {
+    /// A null, boolean or number, as JSON.
+    Literal(String),
+    Text(Cow<'t, str>),
+    Sequence(Vec<usize>),
+    /// Entries by key. kubectl sorts the keys too.
+    Mapping(BTreeMap<Cow<'t, str>, Entry>),
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    key_span: Range<usize>,
+    value: usize,
+    /// True for an entry from `<<`, which the mapping's own keys override.
+    is_merged: bool,
+}
+
+impl<'t> Tree<'t> {
+    /// Parses a part of a text that contains one document. Returns [`None`] if the part is empty.
+    pub(super) fn parse(
+        lines: &LineIndex<'t>,
+        part: &'t str,
+    ) -> Result<Option<Self>, MalformedText> {
+        let is_empty = part.lines().all(|line| {
+            let line = line.strip_prefix("---").unwrap_or(line).trim();
+            line.is_empty() || line.starts_with(['#', '%']) || line == "..."
+        });
+        if is_empty {
+            return Ok(None);
+        }
+        let part_start = offset_in(lines.text, part);
+        // kubectl breaks lines at these characters, unlike YAML 1.2.
+        if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
+            let text = "unsupported line break U+0085, U+2028 or U+2029";
+            let malformed = lines.malformed(part_start.saturating_add(at), text);
+            return Err(malformed.unsupported());
+        }
+        let growth = part.len().saturating_mul(MAX_GROWTH);
+        let mut builder = Builder {
+            lines,
+            part_start,
+            nodes: Vec::new(),
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            root: None,
+            duplicates: Vec::new(),
+            merged_size: 0,
+            limit: growth.saturating_add(FREE_GROWTH),
+        };
+        let libyaml = options! { bom_inside_document_as_content: true };
+        let mut parser = Parser::new_from_str_with_options(part, libyaml);
+        while let Some(event) = parser.next_event() {
+            let (event, span) = event
+                .map_err(|e| builder.malformed(*e.marker(), format!("not YAML: {}", e.info())))?;
+            builder.event(event, span)?;
+        }
+        let Some(root) = builder.root else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            nodes: builder.nodes,
+            root,
+            duplicates: builder.duplicates,
+            limit: builder.limit,
+        }))
+    }
+
+    /// Returns the document as JSON.
+    pub(super) fn json(&self, lines: &LineIndex<'_>) -> Result<String, MalformedText> {
+        let mut json = String::new();
+        self.write(self.root, 0, lines, &mut json)?;
+        Ok(json)
+    }
+
+    fn write(
+        &self,
+        id: usize,
+        depth: usize,
+        lines: &LineIndex<'_>,
+        json: &mut String,
+    ) -> Result<(), MalformedText> {
+        let Some(node) = self.nodes.get(id) else {
+            return Ok(());
+        };
+        if json.len() > self.limit || depth > MAX_DEPTH {
+            let text = if depth > MAX_DEPTH {
+                format!("nested deeper than {MAX_DEPTH} levels")
+            } else {
+                format!(
+                    "aliases expand the document to more than {} bytes",
+                    self.limit
+                )
+            };
+            return Err(lines.malformed(node.span.start, text).unsupported());
+        }
+        let depth = depth.saturating_add(1);
+        match &node.value {
+            Value::Literal(literal) => json.push_str(literal),
+            Value::Text(text) => write_string(json, text),
+            Value::Sequence(items) => {
+                json.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        json.push(',');
+                    }
+                    self.write(*item, depth, lines, json)?;
+                }
+                json.push(']');
+            }
+            Value::Mapping(entries) => {
+                json.push('{');
+                for (index, (key, entry)) in entries.iter().enumerate() {
+                    if index > 0 {
+                        json.push(',');
+                    }
+                    write_string(json, key);
+                    json.push(':');
+                    self.write(entry.value, depth, lines, json)?;
+                }
+                json.push('}');
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the span of the value at a path, or of its nearest enclosing value, and whether the match is exact. For
+    /// collections, which span many lines, and with `is_key`, returns the span of the key.
+    pub(super) fn find(&self, path: &Path, is_key: bool) -> (Range<usize>, bool) {
+        let mut node = self.nodes.get(self.root);
+        let mut span = node.map_or(0..0, |node| node.span.clone());
+        for segment in path.segments() {
+            let (next, key_span) = match node.map(|node| &node.value) {
+                Some(Value::Mapping(entries)) => match entries.get(segment.key()) {
+                    Some(entry) => (entry.value, Some(&entry.key_span)),
+                    None => return (span, false),
+                },
+                Some(Value::Sequence(items)) => {
+                    match segment.index().and_then(|index| items.get(index)) {
+                        Some(item) => (*item, None),
+                        None => return (span, false),
+                    }
+                }
+                Some(Value::Literal(_) | Value::Text(_)) | None => return (span, false),
+            };
+            node = self.nodes.get(next);
+            let is_scalar =
+                node.is_some_and(|node| matches!(node.value, Value::Literal(_) | Value::Text(_)));
+            span = match key_span {
+                Some(key_span) if is_key || !is_scalar => key_span.clone(),
+                _ => node.map_or(0..0, |node| node.span.clone()),
+            };
+        }
+        (span, true)
+    }
+}
+
+/// Builds a tree from parser events.
+struct Builder<'p, 't> {
+    lines: &'p LineIndex<'t>,
+    part_start: usize,
+    nodes: Vec<Node<'t>>,
+    open: Vec<OpenCollection<'t>>,
+    /// The node of each completed anchor.
+    anchors: BTreeMap<usize, usize>,
+    root: Option<usize>,
+    duplicates: Vec<MalformedText>,
+    /// Estimated memory that merge keys use.
+    merged_size: usize,
+    limit: usize,
+}
+
+/// A collection that is being parsed.
+struct OpenCollection<'t> {
+    node: usize,
+    anchor: usize,
+    /// The pending key of a mapping.
+    key: Option<Key<'t>>,
+}
+
+struct Key<'t> {
+    text: Cow<'t, str>,
+    span: Range<usize>,
+    is_merge: bool,
+}
+
+impl<'t> Builder<'_, 't> {
+    fn offset(&self, marker: Marker) -> usize {
+        // `byte_offset` is always set for borrowed input.
+        let byte = marker.byte_offset().unwrap_or_default();
+        self.part_start.saturating_add(byte)
+    }
+
+    fn malformed(&self, at: Marker, text: impl Into<String>) -> MalformedText {
+        self.lines.malformed(self.offset(at), text)
+    }
+
+    fn value(&self, node: usize) -> Option<&Value<'t>> {
+        self.nodes.get(node).map(|node| &node.value)
+    }
+
+    fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), MalformedText> {
+        let bytes = self.offset(span.start)..self.offset(span.end);
+        let is_key = self.open.last().is_some_and(|open| {
+            open.key.is_none() && matches!(self.value(open.node), Some(Value::Mapping(_)))
+        });
+        let invalid_key = || self.malformed(span.start, "invalid key: expected a string");
+        match event {
+            Event::Scalar(text, style, ..) if is_key => {
+                let key = if style == ScalarStyle::Plain {
+                    plain_key(text, bytes).ok_or_else(invalid_key)?
+                } else {
+                    Key {
+                        text,
+                        span: bytes,
+                        is_merge: false,
+                    }
+                };
+                self.set_key(key);
+                Ok(())
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = self.scalar(text, style, tag.as_deref(), span.start)?;
+                let node = self.add(bytes, value);
+                self.close(node, anchor)
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) if is_key => Err(invalid_key()),
+            Event::SequenceStart(_, anchor, _) => {
+                self.open(anchor, span.start, bytes, Value::Sequence(Vec::new()))
+            }
+            Event::MappingStart(_, anchor, _) => {
+                self.open(anchor, span.start, bytes, Value::Mapping(BTreeMap::new()))
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some(open) = self.open.pop() else {
+                    return Ok(());
+                };
+                if let Some(node) = self.nodes.get_mut(open.node) {
+                    node.span.end = bytes.end;
+                }
+                self.close(open.node, open.anchor)
+            }
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor).copied() else {
+                    return Err(self.malformed(span.start, "alias of an enclosing value"));
+                };
+                if !is_key {
+                    return self.close(node, 0);
+                }
+                let text = match self.value(node) {
+                    Some(Value::Text(text)) => text.clone(),
+                    Some(Value::Literal(literal)) if literal != "null" => {
+                        Cow::Owned(literal.clone())
+                    }
+                    _ => return Err(invalid_key()),
+                };
+                self.set_key(Key {
+                    text,
+                    span: bytes,
+                    is_merge: false,
+                });
+                Ok(())
+            }
+            // Other events carry no value: starts, ends, and events that only options enable.
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, span: Range<usize>, value: Value<'t>) -> usize {
+        self.nodes.push(Node { span, value });
+        self.nodes.len().saturating_sub(1)
+    }
+
+    fn open(
+        &mut self,
+        anchor: usize,
+        at: Marker,
+        span: Range<usize>,
+        value: Value<'t>,
+    ) -> Result<(), MalformedText> {
+        if self.open.len() >= MAX_DEPTH {
+            let text = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(self.malformed(at, text).unsupported());
+        }
+        let node = self.add(span, value);
+        self.open.push(OpenCollection {
+            node,
+            anchor,
+            key: None,
+        });
+        Ok(())
+    }
+
+    fn set_key(&mut self, key: Key<'t>) {
+        let Some(open) = self.open.last_mut() else {
+            return;
+        };
+        if let Some(Value::Mapping(entries)) = self.nodes.get(open.node).map(|n| &n.value)
+            && let Some(first) = entries.get(&key.text).filter(|entry| !entry.is_merged)
+            && !key.is_merge
+        {
+            let (line, _) = self.lines.position(first.key_span.start);
+            let field = quoted(&key.text);
+            let text = format!("duplicate field {field}, first on line {line}");
+            let duplicate = self.lines.malformed(key.span.start, text);
+            self.duplicates.push(duplicate);
+        }
+        open.key = Some(key);
+    }
+
+    /// Attaches a completed value to its parent.
+    fn close(&mut self, node: usize, anchor: usize) -> Result<(), MalformedText> {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node);
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = self.root.or(Some(node));
+            return Ok(());
+        };
+        let (parent, key) = (open.node, open.key.take());
+        if key.as_ref().is_some_and(|key| key.is_merge) {
+            return self.merge(parent, node);
+        }
+        match (self.nodes.get_mut(parent).map(|n| &mut n.value), key) {
+            (Some(Value::Sequence(items)), _) => items.push(node),
+            (Some(Value::Mapping(entries)), Some(key)) => {
+                let entry = Entry {
+                    key_span: key.span,
+                    value: node,
+                    is_merged: false,
+                };
+                entries.insert(key.text, entry);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Applies `<<: *defaults`, or a list of merge sources, of which the first has precedence. As in kubectl, a merged
+    /// entry overrides keys before `<<`, and keys after `<<` override it.
+    fn merge(&mut self, target: usize, source: usize) -> Result<(), MalformedText> {
+        let sources = match self.value(source) {
+            Some(Value::Sequence(items)) => items.iter().rev().copied().collect(),
+            _ => vec![source],
+        };
+        for source in sources {
+            let node = self.nodes.get(source);
+            let start = node.map_or(0, |node| node.span.start);
+            let Some(Value::Mapping(entries)) = node.map(|node| &node.value) else {
+                return Err(self
+                    .lines
+                    .malformed(start, "invalid <<: expected a mapping"));
+            };
+            let sizes = entries
+                .keys()
+                .map(|key| key.len().saturating_add(ENTRY_SIZE));
+            self.merged_size = sizes.fold(self.merged_size, usize::saturating_add);
+            if self.merged_size > self.limit {
+                let text = format!(
+                    "merge keys expand the document to more than {} bytes",
+                    self.limit
+                );
+                return Err(self.lines.malformed(start, text).unsupported());
+            }
+            let entries = entries.clone().into_iter().map(|(key, entry)| {
+                let is_merged = true;
+                (key, Entry { is_merged, ..entry })
+            });
+            if let Some(Value::Mapping(target)) = self.nodes.get_mut(target).map(|n| &mut n.value) {
+                target.extend(entries);
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves a scalar by its tag and style.
+    fn scalar(
+        &self,
+        text: Cow<'t, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        at: Marker,
+    ) -> Result<Value<'t>, MalformedText> {
+        let tag = match tag {
+            // Go reads a value with an unknown tag as a string.
+            Some(tag) => tag.suffix_in_namespace(TAGS).unwrap_or("str".into()),
+            None if style == ScalarStyle::Plain => "".into(),
+            None => "str".into(),
+        };
+        if tag == "binary" {
+            return Err(self.malformed(at, "unsupported tag !!binary").unsupported());
+        }
+        if !["", "bool", "int", "float", "null"].contains(&&*tag) {
+            return Ok(Value::Text(text));
+        }
+        let scalar = resolve(&text);
+        let is_of_tag = match &scalar {
+            Scalar::Null => tag == "null",
+            Scalar::Bool(_) => tag == "bool",
+            Scalar::Number(number) => {
+                tag == "float" || tag == "int" && !number.contains(['.', 'e', 'E'])
+            }
+            Scalar::NotInJson => true,
+            Scalar::Text => false,
+        };
+        if !tag.is_empty() && !is_of_tag {
+            return Err(self.malformed(at, format!("invalid value for tag !!{tag}")));
+        }
+        match scalar {
+            Scalar::Null => Ok(Value::Literal("null".to_owned())),
+            Scalar::Bool(value) => Ok(Value::Literal(value.to_string())),
+            Scalar::Number(number) => Ok(Value::Literal(number)),
+            Scalar::NotInJson => Err(self.malformed(at, "invalid number: not finite")),
+            Scalar::Text => Ok(Value::Text(text)),
+        }
+    }
+}
+
+/// Resolves a plain key as kubectl does. Returns [`None`] for null, which is not a valid key.
+fn plain_key(text: Cow<'_, str>, span: Range<usize>) -> Option<Key<'_>> {
+    let is_merge = text == "<<";
+    let text = match resolve(&text) {
+        Scalar::Bool(value) => Cow::Owned(value.to_string()),
+        Scalar::Number(number) => Cow::Owned(number),
+        Scalar::Null => return None,
+        Scalar::NotInJson | Scalar::Text => text,
+    };
+    Some(Key {
+        text,
+        span,
+        is_merge,
+    })
+}

@@ -1,0 +1,267 @@
+//! Tracks the last state of each object and derives the task for each record.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::groups::in_groups;
+use super::step::{Item, RecordedRequest, Task};
+use crate::evaluator::Evaluator;
+use crate::json::{Members, is_equal};
+use crate::object_name::ObjectName;
+use crate::record::{Event, Record, State, Write};
+use crate::request::{Operation, Request, RequestUser};
+use crate::skipped::{SkipReason, SkippedRecord};
+
+/// Object states before a chunk, and the evaluator for new requests.
+#[derive(Debug)]
+pub(super) struct ObjectHistory<'s> {
+    pub(super) evaluator: Evaluator<'s>,
+    /// Last states of live objects, by identity.
+    pub(super) live: BTreeMap<String, StoredState>,
+}
+
+/// An owned copy of an object's state at the end of a chunk.
+#[derive(Debug)]
+pub(super) struct StoredState {
+    json: Box<str>,
+    resource_version: Option<u64>,
+}
+
+/// States of objects before a chunk, by identity, for objects that need more than the version.
+pub(super) type PreviousStates<'c> = BTreeMap<Cow<'c, str>, State<'c>>;
+
+/// Last states of objects in a chunk, by identity; [`None`] if deleted.
+pub(super) type LatestStates<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
+
+/// Copies the final states of a chunk's objects; [`None`] if deleted.
+pub(super) fn stored(latest: &LatestStates<'_>) -> Vec<(String, Option<StoredState>)> {
+    let stored = |state: &State<'_>| StoredState {
+        json: state.text.into(),
+        resource_version: state.metadata.resource_version,
+    };
+    latest
+        .iter()
+        .map(|(identity, state)| (identity.to_string(), state.map(stored)))
+        .collect()
+}
+
+impl<'s> ObjectHistory<'s> {
+    /// Creates an empty history.
+    pub(super) fn new(evaluator: Evaluator<'s>) -> Self {
+        let live = BTreeMap::new();
+        Self { evaluator, live }
+    }
+
+    /// Stores the states at the end of a chunk.
+    pub(super) fn update(&mut self, updates: Vec<(String, Option<StoredState>)>) {
+        for (identity, stored) in updates {
+            match stored {
+                Some(stored) => self.live.insert(identity, stored),
+                None => self.live.remove(&identity),
+            };
+        }
+    }
+
+    /// Parses the previous states of a chunk's objects. Deleted, out-of-order and repeated objects only need the version.
+    pub(super) fn previous_states<'c>(&'c self, items: &'c [Item<'c>]) -> PreviousStates<'c> {
+        let mut first = BTreeMap::new();
+        for item in items {
+            let state = match &item.record {
+                Ok(Record::State(event, state)) if *event != Event::Deleted => state,
+                Ok(Record::Write(write)) if write.operation != Operation::Delete => &write.state,
+                _ => continue,
+            };
+            let identity = state.identity();
+            if let Some(old) = self.live.get(&*identity)
+                && versions(old.resource_version, state).is_none_or(|(before, now)| now > before)
+            {
+                first.entry(identity).or_insert((state, &*old.json));
+            }
+        }
+        let first: Vec<_> = first.into_iter().collect();
+        let states = in_groups(&first, |(_, (state, json)), states| {
+            states.push(state.earlier(json));
+        });
+        let identities = first.into_iter().map(|(identity, _)| identity);
+        identities.zip(states).collect()
+    }
+
+    /// Returns the task for each record, and the final state of each object in the chunk.
+    pub(super) fn tasks<'c>(
+        &self,
+        items: &'c [Item<'c>],
+        previous: &'c PreviousStates<'c>,
+    ) -> (Vec<(&'c Item<'c>, Task<'c>)>, LatestStates<'c>) {
+        let mut latest = LatestStates::new();
+        let mut tasks = Vec::with_capacity(items.len());
+        for item in items {
+            let task = match &item.record {
+                Ok(Record::State(event, state)) => {
+                    self.task_for_state(*event, state, previous, &mut latest)
+                }
+                Ok(Record::Write(write)) => self.task_for_write(write, previous, &mut latest),
+                Ok(Record::Rejected) => Task::Rejected,
+                Ok(Record::Ignored) => Task::Ignore,
+                Err(skipped) => Task::Skip(ObjectName::default(), skipped.clone()),
+            };
+            if let Task::Evaluate(recorded) = &task
+                && let Some(request) = recorded.request.first_half()
+            {
+                let write = recorded.write;
+                tasks.push((item, Task::Evaluate(RecordedRequest { request, write })));
+            }
+            tasks.push((item, task));
+        }
+        (tasks, latest)
+    }
+
+    /// Returns the previous state of an object, if parsed, and its version.
+    fn old_state<'c>(
+        &self,
+        state: &State<'_>,
+        previous: &'c PreviousStates<'c>,
+        latest: &LatestStates<'c>,
+    ) -> (Option<&'c State<'c>>, Option<u64>) {
+        let identity = state.identity();
+        if let Some(old) = latest.get(&*identity) {
+            let version = old.and_then(|old| old.metadata.resource_version);
+            return (*old, version);
+        }
+        let stored = self.live.get(&*identity);
+        let version = stored.and_then(|stored| stored.resource_version);
+        (previous.get(&*identity), version)
+    }
+
+    fn task_for_state<'c>(
+        &self,
+        event: Event,
+        state: &'c State<'c>,
+        previous: &'c PreviousStates<'c>,
+        latest: &mut LatestStates<'c>,
+    ) -> Task<'c> {
+        if !self
+            .evaluator
+            .supports(&state.group, &state.version, &state.kind)
+        {
+            return Task::Unsupported(state);
+        }
+        let (old, version) = self.old_state(state, previous, latest);
+        match versions(version, state) {
+            Some((before, now)) if now < before => return out_of_order(state, now, before),
+            // A restarted watch repeats objects.
+            Some((before, now)) if now == before && event != Event::Deleted => {
+                return Task::Ignore;
+            }
+            _ => {}
+        }
+        if event == Event::Deleted {
+            latest.insert(state.identity(), None);
+            return Task::Ignore;
+        }
+        latest.insert(state.identity(), Some(state));
+        let Some(old) = old else {
+            if event == Event::Modified {
+                return no_previous_state(state);
+            }
+            // A create cannot set a status, so the object existed before.
+            let operation = if state.has_status() {
+                Operation::Stored
+            } else {
+                Operation::Create
+            };
+            return evaluate(operation, state, None, false, None);
+        };
+        // For a deletion blocked by finalizers, the API server sets the timestamp.
+        if state.metadata.is_being_deleted && !old.metadata.is_being_deleted {
+            return Task::Ignore;
+        }
+        if is_equal(old.status, state.status) {
+            return evaluate(Operation::Update, state, Some(old), false, None);
+        }
+        let is_half = old.differs_beside_status(state);
+        evaluate(Operation::UpdateStatus, state, Some(old), is_half, None)
+    }
+
+    fn task_for_write<'c>(
+        &self,
+        write: &'c Write<'c>,
+        previous: &'c PreviousStates<'c>,
+        latest: &mut LatestStates<'c>,
+    ) -> Task<'c> {
+        let state = &write.state;
+        if !self
+            .evaluator
+            .supports(&state.group, &state.version, &state.kind)
+        {
+            // The response to a deletion may be a `Status` whose details identify the object.
+            if write.operation == Operation::Delete {
+                if let Some(uid) = deleted_uid(state) {
+                    latest.insert(uid, None);
+                }
+                return Task::Ignore;
+            }
+            return Task::Unsupported(state);
+        }
+        let (old, version) = self.old_state(state, previous, latest);
+        if write.operation == Operation::Delete {
+            let rest = state.metadata.has_finalizers;
+            latest.insert(state.identity(), rest.then_some(state));
+            return Task::Ignore;
+        }
+        match versions(version, state) {
+            Some((before, now)) if now < before => return out_of_order(state, now, before),
+            Some((before, now)) if now == before => return Task::Ignore,
+            _ => {}
+        }
+        latest.insert(state.identity(), Some(state));
+        let is_create = write.operation == Operation::Create;
+        if !is_create && old.is_none() {
+            return no_previous_state(state);
+        }
+        let old = old.filter(|_| !is_create);
+        evaluate(write.operation, state, old, false, Some(write))
+    }
+}
+
+/// Returns the task for a change of an object.
+fn evaluate<'c>(
+    operation: Operation,
+    state: &'c State<'c>,
+    old: Option<&'c State<'c>>,
+    is_half: bool,
+    write: Option<&'c Write<'c>>,
+) -> Task<'c> {
+    let request = Request {
+        operation,
+        remark: None,
+        state,
+        old,
+        is_half,
+        namespace: &state.metadata.namespace,
+        user: RequestUser::Recorded(write.and_then(|write| write.user)),
+    };
+    Task::Evaluate(RecordedRequest { request, write })
+}
+
+/// Returns the old and new versions, if both are present.
+fn versions(old: Option<u64>, state: &State<'_>) -> Option<(u64, u64)> {
+    Some((old?, state.metadata.resource_version?))
+}
+
+fn out_of_order<'c>(state: &State<'_>, now: u64, before: u64) -> Task<'c> {
+    let text = format!("out of order: resourceVersion {now} after {before}");
+    let skipped = SkippedRecord::new(SkipReason::OutOfOrder, text);
+    Task::Skip(ObjectName::new(state), skipped)
+}
+
+fn no_previous_state<'c>(state: &State<'_>) -> Task<'c> {
+    let text = "the first record is an update: the previous state is missing";
+    let skipped = SkippedRecord::new(SkipReason::NoPreviousState, text);
+    Task::Skip(ObjectName::new(state), skipped)
+}
+
+/// Returns the UID of the deleted object in a `Status`.
+fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
+    let status = Members::parse(status.text)?;
+    status.object("details").string("uid")
+}
