@@ -3,7 +3,9 @@
 # worked before a fix.
 load lib
 
-VALUES=(--set-json 'settings.custom_kinds=[{"group": "argoproj.io", "kind": "Workflow", "plural": "workflows"}]')
+ENDS='{"success": {"path": "status.phase", "values": ["Succeeded"]}, "failure": {"path": "status.phase", "values": ["Failed"]}}'
+VALUES=(--set-json "settings.custom_kinds=[{\"group\": \"argoproj.io\", \"kind\": \"Workflow\", \"plural\": \"workflows\", \"status\": $ENDS},
+  {\"group\": \"studio.example.com\", \"kind\": \"Render\", \"plural\": \"renders\", \"status\": $ENDS}]")
 CUSTOM=(jobset appwrapper raycluster)
 KINDS=(job "${CUSTOM[@]}")
 NOW=$(date --utc +%FT%TZ)
@@ -13,11 +15,11 @@ setup_file() {
   cluster cluster --authorization-mode=RBAC
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  crds AppWrapper JobSet Workflow RayCluster
+  crds AppWrapper JobSet Workflow Render RayCluster
   # In a cluster, kube-controller-manager makes `edit` of the two ClusterRoles. The account has the name of JobSet's controller.
   tenants=(--user=tenant --serviceaccount=team-a:jobset-controller-manager)
   kubectl create role custom --verb=get,list,create,update,patch,delete \
-    --resource="$(echo {jobsets.jobset.x-k8s.io,appwrappers.workload.codeflare.dev,rayclusters.ray.io,workflows.argoproj.io}{,/status} | tr ' ' ,)"
+    --resource="$(echo {jobsets.jobset.x-k8s.io,appwrappers.workload.codeflare.dev,rayclusters.ray.io,workflows.argoproj.io,renders.studio.example.com}{,/status} | tr ' ' ,)"
   kubectl create rolebinding custom --role=custom "${tenants[@]}"
   kubectl create rolebinding edit --clusterrole=system:aggregate-to-edit "${tenants[@]}"
   kubectl create rolebinding view --clusterrole=system:aggregate-to-view "${tenants[@]}"
@@ -26,7 +28,7 @@ setup_file() {
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: controllers}
-rules: [{apiGroups: [batch, jobset.x-k8s.io, workload.codeflare.dev, ray.io, argoproj.io], resources: ["*"], verbs: ["*"]}]
+rules: [{apiGroups: [batch, jobset.x-k8s.io, workload.codeflare.dev, ray.io, argoproj.io, studio.example.com], resources: ["*"], verbs: ["*"]}]
 EOF
   kubectl create clusterrolebinding controllers --clusterrole=controllers --user="$JOBSET" --user="$KUEUE" --user="$CRON_JOBS"
   yaml "$ROOT/deploy/pods.yml" | jq 'select(.kind | startswith("ClusterRole"))' | kubectl apply -f -
@@ -171,7 +173,19 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   refused '[managed-by/delegation]' tenant create -f - <<<"$(workflow plain)"
   workflow odd 'managedBy: kueue.x-k8s.io/multikueue, components: x, replicatedJobs: 5, runPolicy: x' | tenant create -f -
   tenant label workflow odd a=b
-  status "$KUEUE" workflow/odd 'phase: Running'
+}
+
+# docs/custom-kinds.md
+@test "a declared kind without a status subresource: its field is judged, and nothing of its status" {
+  workflow argo 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
+  refused '[managed-by/immutable]' tenant patch workflow argo --type=merge -p 'spec: {managedBy: acme.io/x}'
+  for phase in Succeeded Failed; do quietly tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done
+}
+@test "a declared kind with one: an outcome is not reverted, and only listed writers write it" {
+  workload studio.example.com/v1 Render nightly 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
+  refused '[status-writer/delegated]' tenant patch render nightly --subresource=status --type=merge -p 'status: {phase: Succeeded}'
+  status "$KUEUE" render/nightly 'phase: Succeeded'
+  refused '[status/outcome-changed]' status "$KUEUE" render/nightly 'phase: Failed'
 }
 
 @test "deploy/network-policy.yml: the API server accepts it" {
