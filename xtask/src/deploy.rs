@@ -13,7 +13,7 @@ use crate::root;
 const CHART: &str = "charts/managed-by-policy";
 
 /// Rendered files, each with the values and the arguments of `helm template`.
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("deploy/management.yml", "offline management", POLICY),
     ("deploy/worker.yml", "offline worker", POLICY),
     ("deploy/hybrid.yml", "offline hybrid", POLICY),
@@ -22,6 +22,12 @@ const FILES: [(&str, &str, &str); 13] = [
         "deploy/namespace-admins.yml",
         "offline",
         "--show-only templates/namespace-admins.yaml --set namespaceAdmins.groups={team-a-admins}",
+    ),
+    ("deploy/cel.yml", "offline management", CEL),
+    (
+        "deploy/cel-only.yml",
+        "offline management",
+        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.only=true",
     ),
     (
         "deploy/pods.yml",
@@ -59,8 +65,14 @@ const FILES: [(&str, &str, &str); 13] = [
         "all-projects hybrid",
         POLICY,
     ),
+    (
+        "charts/managed-by-policy/tests/rendered/cel.yml",
+        "all-projects management",
+        CEL,
+    ),
 ];
 
+const CEL: &str = "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set mode=protect";
 const POLICY: &str = "--show-only templates/policy.yaml";
 const WEBHOOK: &str = "--show-only templates/webhook.yaml --set webhook.enabled=true --set webhook.caBundle=REPLACE_ME";
 
