@@ -301,6 +301,14 @@ match-conditions-upstream: # Put the matchConditions of deploy/ to kube-apiserve
 		QUESTIONS=$(QUESTIONS) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
 	done
 
+.PHONY: cel-upstream
+cel-upstream: export ANSWERS = $(CURDIR)/target/cel.ndjson
+cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library by kube-apiserver's code, on all kept requests and REQUESTS generated ones from SEED (needs Go)
+	$(XTASK) answers $(ANSWERS) $(REQUESTS) $(SEED)
+	cd parity/oracle && for release in 1.30 1.36 1.37; do \
+		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \
+	done
+
 # The Go module, and the one for controller-runtime, which others need not take.
 GO_MODULES := go go/managedbyclient
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0

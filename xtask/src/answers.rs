@@ -35,7 +35,8 @@ fn committed() -> Result<Vec<Input>> {
 
 /// Generator of requests with random users and settings from the committed ones.
 ///
-/// Half of the requests are generated Job changes, as in the parity tests. The other half are mutated committed requests.
+/// A third of the requests are generated Job changes, as in the parity tests. A third are mutated committed requests. A third are generated
+/// changes of every kind with settings of their own.
 struct Mixed {
     generator: Generator,
     committed: Vec<Input>,
@@ -62,7 +63,10 @@ impl Mixed {
     }
 
     fn next(&mut self, number: u64) -> Input {
-        let mut request = if number.is_multiple_of(2) {
+        let mut request = if number.is_multiple_of(3) {
+            let (request, settings) = self.generator.delegation_case();
+            return (format!("mixed: {number}"), request, settings);
+        } else if number.is_multiple_of(2) {
             self.generator.any_case(number).request()
         } else {
             let mut request = self.generator.one_of(&self.committed).1.clone();

@@ -1,0 +1,306 @@
+package conditions
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	_ "unsafe" // for go:linkname
+
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// compilePolicy is the function with which kube-apiserver compiles a ValidatingAdmissionPolicy.
+//
+//go:linkname compilePolicy k8s.io/apiserver/pkg/admission/plugin/policy/validating.compilePolicy
+func compilePolicy(policy *registrationv1.ValidatingAdmissionPolicy) validating.Validator
+
+// budget is a tenth of the cost that kube-apiserver allows for all expressions of a policy, and what it allows for one of them.
+const budget = 1_000_000
+
+// answer is a line of the file ANSWERS, which `xtask answers` writes.
+type answer struct {
+	Name     string          `json:"name"`
+	Request  string          `json:"request"`
+	Settings json.RawMessage `json:"settings"`
+	Answer   struct {
+		Code        int               `json:"code"`
+		Message     string            `json:"message"`
+		Annotations map[string]string `json:"audit_annotations"`
+	} `json:"answer"`
+}
+
+// policy is a compiled ValidatingAdmissionPolicy.
+type policy struct {
+	*registrationv1.ValidatingAdmissionPolicy
+	validating.Validator
+	// The policy without matchConditions, for kinds in custom_kinds, because the chart renders conditions only for the kinds in its values.
+	unconditional validating.Validator
+}
+
+func compiled(found *registrationv1.ValidatingAdmissionPolicy) policy {
+	unconditional := found.DeepCopy()
+	unconditional.Spec.MatchConditions = nil
+	return policy{found, compilePolicy(found), compilePolicy(unconditional)}
+}
+
+// policies reads and compiles the ValidatingAdmissionPolicies that the chart renders: one that denies and one that warns.
+func policies(t testing.TB) (denies, warns policy) {
+	t.Helper()
+	file, err := os.Open("../../../charts/managed-by-policy/tests/rendered/cel.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	decoder := utilyaml.NewYAMLOrJSONDecoder(file, 1<<20)
+	for {
+		found := &registrationv1.ValidatingAdmissionPolicy{}
+		if err := decoder.Decode(found); err == io.EOF {
+			return denies, warns
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(found.Name, "-deny") && found.Kind == "ValidatingAdmissionPolicy" {
+			denies = compiled(found)
+		} else if found.Kind == "ValidatingAdmissionPolicy" {
+			warns = compiled(found)
+		}
+	}
+}
+
+// covered are the rules that the policies enforce.
+var covered = regexp.MustCompile(`^(managed-by/(format|immutable|reserved|reserved-domain|wrong-kind|pruned-version|allowed|delegation)|status-writer/(delegated|builtin))$`)
+
+// violated returns the rules that a policy reports.
+func violated(t testing.TB, validator validating.Validator, attributes *admission.VersionedAttributes, settings json.RawMessage, limit int64) ([]string, error) {
+	t.Helper()
+	params := map[string]any{}
+	if err := utiljson.Unmarshal([]byte(`{"spec":{"settings":`+string(settings)+`}}`), &params); err != nil {
+		t.Fatal(err)
+	}
+	result := validator.Validate(context.Background(), attributes.GetResource(), attributes, &unstructured.Unstructured{Object: params}, nil, limit, nil)
+	var found []string
+	for _, decision := range result.Decisions {
+		if decision.Evaluation == validating.EvalError {
+			return nil, errors.New(decision.Message)
+		}
+		if decision.Action == validating.ActionDeny {
+			rule := strings.TrimSuffix(decision.Message[strings.LastIndex(decision.Message, "[")+1:], "]")
+			if !covered.MatchString(rule) {
+				t.Fatalf("no rule in the message %q", decision.Message)
+			}
+			found = append(found, rule)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// reported returns the covered rules in audit annotations of the module.
+func (a answer) reported(annotations ...string) []string {
+	found := map[string]bool{}
+	for _, name := range annotations {
+		// The module truncates long annotations, but then the message of a denial has the rules.
+		text := a.Answer.Annotations[name]
+		if name == "denied" && len(text) > 1000 {
+			text += strings.NewReplacer("[", ", ", "]", " ").Replace(a.Answer.Message)
+		}
+		for _, rule := range strings.Split(text, ", ") {
+			rule, _, _ = strings.Cut(rule, " ")
+			if covered.MatchString(rule) {
+				found[rule] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// declares returns true if the request is one that the chart selects because of `custom_kinds`.
+func (a answer) declares(request *admissionv1.AdmissionRequest) bool {
+	var settings struct {
+		CustomKinds []struct {
+			Group, Kind string
+		} `json:"custom_kinds"`
+	}
+	if json.Unmarshal(a.Settings, &settings) != nil {
+		return false
+	}
+	isCreate := request.Operation == admissionv1.Create && request.SubResource == ""
+	isUpdate := request.Operation == admissionv1.Update && (request.SubResource == "" || request.SubResource == "status")
+	for _, declared := range settings.CustomKinds {
+		if declared.Group == request.Kind.Group && declared.Kind == request.Kind.Kind {
+			return isCreate || isUpdate
+		}
+	}
+	return false
+}
+
+// matches returns true if a request is one that the policy selects.
+func (p policy) matches(attributes admission.Attributes) bool {
+	for _, rule := range p.Spec.MatchConstraints.ResourceRules {
+		matcher := rules.Matcher{Rule: rule.RuleWithOperations, Attr: attributes}
+		if matcher.Matches() {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPolicies compares the policies with the module on the requests in the file ANSWERS.
+func TestPolicies(t *testing.T) {
+	path := os.Getenv("ANSWERS")
+	if path == "" {
+		t.Skip("make cel-upstream writes the module's answers and names the file in ANSWERS")
+	}
+	denies, warns := policies(t)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	counts := map[string]int{}
+	decoder := json.NewDecoder(bufio.NewReaderSize(file, 1<<20))
+	for {
+		var a answer
+		if err := decoder.Decode(&a); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if a.Answer.Code == 400 {
+			counts["malformed"]++
+			continue
+		}
+		var request admissionv1.AdmissionRequest
+		if err := json.Unmarshal([]byte(a.Request), &request); err != nil {
+			t.Fatal(err)
+		}
+		if request.Resource.Resource == "" {
+			request.Resource.Group, request.Resource.Version = request.Kind.Group, request.Kind.Version
+			request.Resource.Resource = strings.ToLower(request.Kind.Kind) + "s"
+		}
+		versioned := attributes(t, &request)
+		isDeclared := a.declares(&request)
+		if !isDeclared && !denies.matches(selected(request, versioned)) {
+			counts["not selected"]++
+			if got := a.reported("denied", "warned", "exempted"); len(got) > 0 {
+				t.Errorf("%s: not selected: %v", a.Name, got)
+			}
+			continue
+		}
+		for _, side := range []struct {
+			policy policy
+			want   []string
+			action string
+		}{{denies, a.reported("denied"), "denies"}, {warns, a.reported("warned", "exempted"), "warns"}} {
+			validator := side.policy.Validator
+			if isDeclared {
+				validator = side.policy.unconditional
+			}
+			got, err := violated(t, validator, versioned, a.Settings, budget)
+			if err != nil {
+				t.Errorf("%s: %v: %s %s", a.Name, err, a.Settings, a.Request)
+				continue
+			}
+			counts[side.action+" nothing"]++
+			for _, rule := range got {
+				counts[side.action+" "+rule]++
+			}
+			if !slices.Equal(got, side.want) {
+				t.Errorf("%s: CEL %s %v, the module %v: %s %s", a.Name, side.action, got, side.want, a.Settings, a.Request)
+			}
+		}
+	}
+	t.Log(counts)
+}
+
+func selected(request admissionv1.AdmissionRequest, versioned *admission.VersionedAttributes) admission.Attributes {
+	return admission.NewAttributesRecord(versioned.GetObject(), nil, schema.GroupVersionKind(request.Kind), request.Namespace, request.Name,
+		schema.GroupVersionResource(request.Resource), request.SubResource, versioned.GetOperation(), nil, false, nil)
+}
+
+// list returns a JSON list of texts with numbers.
+func list(format string, count int) string {
+	items := make([]string, count)
+	for i := range items {
+		items[i] = fmt.Sprintf("%q", fmt.Sprintf(format, i))
+	}
+	return "[" + strings.Join(items, ",") + "]"
+}
+
+// large returns settings with many controllers and namespaces, none of which matches, and long lists.
+func large(controllers, patterns, namespaces, writers int) json.RawMessage {
+	entries := make([]string, controllers)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`"example.com/controller-%d":{"kinds":["JobSet","Job"],"namespaces":%s,"status_writers":%s}`,
+			i, list("team-%d-*", patterns), list("system:serviceaccount:team-%d:controller", writers))
+	}
+	delegations := make([]string, namespaces)
+	for i := range delegations {
+		delegations[i] = fmt.Sprintf(`{"match":["namespace-%d"],"delegation":"required"}`, i)
+	}
+	return json.RawMessage(fmt.Sprintf(`{"role":"management","controllers":{%s},"namespaces":[%s],"builtin_status_writers":{"Job":%s,"JobSet":%s}}`,
+		strings.Join(entries, ","), strings.Join(delegations, ","), list("system:serviceaccount:team-%d:a", writers), list("system:serviceaccount:team-%d:b", writers)))
+}
+
+// TestCosts logs the cost of expensive requests, as a share of what kube-apiserver allows for a policy.
+func TestCosts(t *testing.T) {
+	denies, warns := policies(t)
+	request := func(json string) *admission.VersionedAttributes {
+		var request admissionv1.AdmissionRequest
+		request.Kind = metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+		request.Resource = metav1.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+		request.Namespace = "team-x"
+		if err := utiljson.Unmarshal([]byte(json), &request); err != nil {
+			t.Fatal(err)
+		}
+		return attributes(t, &request)
+	}
+	long := strings.Repeat("a", 1_400_000)
+	owners := strings.Repeat(`{"apiVersion":"v1","kind":"ConfigMap","name":"a","uid":"1"},`, 20_000)
+	requests := map[string]*admission.VersionedAttributes{
+		"not delegated":       request(`{"operation":"CREATE","object":{"metadata":{},"spec":{}}}`),
+		"child":               request(`{"operation":"CREATE","object":{"metadata":{"ownerReferences":[{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","controller":true}]},"spec":{}}}`),
+		"delegated":           request(`{"operation":"CREATE","object":{"metadata":{},"spec":{"managedBy":"example.com/controller-1"}}}`),
+		"status":              request(`{"operation":"UPDATE","subResource":"status","oldObject":{"spec":{"managedBy":"example.com/controller-1"}},"object":{"spec":{},"status":{"active":1}}}`),
+		"long value":          request(`{"operation":"CREATE","object":{"metadata":{},"spec":{"managedBy":"k8s.io/` + long + `"}}}`),
+		"long value, changed": request(`{"operation":"UPDATE","oldObject":{"spec":{"managedBy":"` + long + `b"}},"object":{"metadata":{},"spec":{"managedBy":"` + long + `c"}}}`),
+		"long status":         request(`{"operation":"UPDATE","subResource":"status","oldObject":{"spec":{"a":"` + long + `"}},"object":{"spec":{"a":"` + long + `"},"status":{"active":1}}}`),
+		"many owners":         request(`{"operation":"CREATE","object":{"metadata":{"ownerReferences":[` + owners + `{"apiVersion":"batch/v1","kind":"Job","controller":true}]},"spec":{}}}`),
+	}
+	for _, size := range [][4]int{{1, 1, 1, 1}, {200, 20, 200, 20}} {
+		settings := large(size[0], size[1], size[2], size[3])
+		for _, name := range slices.Sorted(maps.Keys(requests)) {
+			for action, policy := range map[string]policy{"deny": denies, "warn": warns} {
+				cost := int64(1000)
+				for ; cost < celconfig.RuntimeCELCostBudget; cost = cost * 3 / 2 {
+					if _, err := violated(t, policy, requests[name], settings, cost); err == nil {
+						break
+					}
+				}
+				if _, err := violated(t, policy, requests[name], settings, celconfig.RuntimeCELCostBudget); err != nil {
+					t.Errorf("%v %s, %s: %v", size, name, action, err)
+				}
+				t.Logf("%v %s, %s: at most %.2f%%", size, name, action, float64(cost)*100/celconfig.RuntimeCELCostBudget)
+			}
+		}
+	}
+}
