@@ -247,6 +247,14 @@ probe() {
   [[ $output == *managed-by/* ]]
 }
 
+# Applies the ValidatingAdmissionPolicies of the policy `management` and their ClusterAdmissionPolicy, and waits until they deny: cel CLUSTER [ARGUMENT...]
+cel() {
+  rendered "$1" management --set webhook.enabled=false --set cel.enabled=true --set mode=protect "${@:2}" |
+    jq -c 'select(.kind | test("^ClusterAdmissionPolicy$|^ValidatingAdmission"))' >"$RUN/$1/cel.json"
+  kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f "$RUN/$1/cel.json"
+  in_force "$1"
+}
+
 # Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and its webhook:
 # protected POLICY [ARGUMENT...]
 protected() {

@@ -1,0 +1,99 @@
+# The ValidatingAdmissionPolicies of the chart, in a cluster with Kubewarden's CustomResourceDefinitions and no PolicyServer. Links to this file run it in
+# other releases.
+load lib
+load controllers
+
+API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow)
+case $BATS_TEST_FILENAME in
+*-1.30.bats) API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) ;;
+*-1.37.bats) API_SERVER=kube-apiserver-1.37.1 ;;
+esac
+
+setup_file() {
+  needs helm etcd "$API_SERVER" kube-controller-manager kubectl jq openssl curl python3
+  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART names no folder"
+  cluster cluster "${ARGUMENTS[@]}"
+  export KUBECONFIG=$RUN/cluster/kubeconfig
+  kubectl create namespace team-a
+  crds AppWrapper JobSet RayCluster Workflow
+  helm template kubewarden "$KUBEWARDEN_CHART" --include-crds | yaml | jq -c 'select(.kind == "CustomResourceDefinition")' | kubectl apply --server-side -f -
+  soon kubectl wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
+  controller_manager cluster --controllers=validatingadmissionpolicy-status-controller
+  cel cluster
+}
+teardown_file() { stop_all; }
+
+DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
+# Runs a command that the API server itself must deny, with a text: denied TEXT COMMAND...
+denied() { refused "$1" "${@:2}" && [[ $output == *"ValidatingAdmissionPolicy 'managed-by-deny' with binding 'managed-by-deny' denied request"* ]]; }
+# Changes the settings of the ClusterAdmissionPolicy: patch SETTINGS
+patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec: {settings: $1}"; }
+
+@test "a typo is denied, and a valid Job is created" {
+  denied 'allowed for Jobs in namespace "team-a": kueue.x-k8s.io/multikueue [managed-by/allowed]' \
+    ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  prints 'no known controller has this name' ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  quietly ana create -f - <<<"$(job pi "$DELEGATED")"
+  quietly ana create -f - <<<"$(appwrapper pi 'managedBy: kueue.x-k8s.io/multikueue, components: []')"
+}
+
+@test "a Job that is not delegated is denied, but not in the namespace of Kueue, and its creator may be exempt" {
+  denied 'must be delegated (role management), allowed: kueue.x-k8s.io/multikueue [managed-by/delegation]' ana create -f - <<<"$(job plain 'suspend: true')"
+  quietly ana create -n kueue-system -f - <<<"$(job plain 'suspend: true')"
+  denied 'must not be delegated (namespaces of the settings)' ana create -n kueue-system -f - <<<"$(job delegated "$DELEGATED")"
+  run kubectl create -f - <<<"$(job plain 'suspend: true')"
+  [ "$status" -eq 0 ] && [[ $output == *Warning:*managed-by/delegation* ]]
+}
+
+@test "managedBy does not change, and labels do" {
+  quietly ana label appwrapper pi a=b
+  denied 'field is immutable [managed-by/immutable]' ana patch appwrapper pi --type=merge -p 'spec: {managedBy: acme.io/x}'
+  denied 'Invalid value: null: field is immutable' ana patch appwrapper pi --type=merge -p 'spec: {managedBy: null}'
+  workload ray.io/v1 RayCluster pruned 'managedBy: kueue.x-k8s.io/multikueue, rayVersion: "2.9"' | ana create -f -
+  denied '[managed-by/pruned-version]' ana patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
+}
+
+@test "the status is written by its controllers" {
+  denied '[status-writer/delegated]' status ana pi 'active: 0, ready: 0, terminating: 0'
+  quietly status "$KUEUE" pi 'active: 0, ready: 0, terminating: 0'
+  denied 'that is not delegated [status-writer/builtin]' status ana plain 'active: 1'
+  quietly status "$JOB_CONTROLLER" plain 'active: 1'
+  denied '[status-writer/delegated]' status ana appwrapper/pi 'phase: Succeeded'
+  quietly status "$KUEUE" appwrapper/pi 'phase: Running'
+}
+
+@test "patched settings are in force at once" {
+  patch '{role: hybrid, rules: {managed-by/allowed: warn}}'
+  LIMIT=5 soon eval 'job hybrid "suspend: true" | ana create -f -'
+  prints 'Warning: Validation failed for ValidatingAdmissionPolicy '"'managed-by-warn'" ana create -f - <<<"$(job warned 'managedBy: acme.io/x, suspend: true')"
+  patch '{role: worker, rules: null}'
+  LIMIT=5 soon refused 'must not be delegated (role worker)' ana create --dry-run=server -f - <<<"$(job worker "$DELEGATED")"
+}
+
+@test "mode monitor denies nothing" {
+  kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
+  LIMIT=5 soon eval 'job monitored "$DELEGATED" | ana create --dry-run=server -f -'
+  kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: protect}'
+  LIMIT=5 soon refused 'must not be delegated' ana create --dry-run=server -f - <<<"$(job worker "$DELEGATED")"
+}
+
+@test "the API server finds no error in the types of the expressions" {
+  for name in managed-by-deny managed-by-warn; do
+    soon eval "kubectl get validatingadmissionpolicy $name -o json | jq -e '.status.observedGeneration'"
+    [ "$(kubectl get validatingadmissionpolicy "$name" -o json | jq -c '.status.typeChecking.expressionWarnings // [] | map(.warning)')" = '[]' ] ||
+      { kubectl get validatingadmissionpolicy "$name" -o json | jq -r '.status.typeChecking.expressionWarnings[].warning' && return 1; }
+  done
+}
+
+@test "without the ClusterAdmissionPolicy nothing is denied" {
+  kubectl delete clusteradmissionpolicy managed-by
+  LIMIT=5 soon eval 'job free "managedBy: acme.io/x, suspend: true" | ana create -f -'
+}
+
+@test "cel.only: a copy of the settings needs no Kubewarden" {
+  kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy --all
+  kubectl delete crd clusteradmissionpolicies.policies.kubewarden.io
+  cel cluster --set cel.only=true --set policy.enabled=false
+  denied '[managed-by/allowed]' ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  quietly ana create -f - <<<"$(job only "$DELEGATED")"
+}
