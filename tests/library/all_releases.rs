@@ -180,7 +180,7 @@ impl Counts {
         let findings: Vec<_> = findings
             .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
             .collect();
-        let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all())).review(&request);
+        let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all())).evaluate(&request);
         let tool_findings = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.texts {
                 [] => vec![(found.releases.unwrap(), found.text.clone())],
