@@ -98,3 +98,12 @@ good() {
   good jobset kueue-system management-jobset "$JOBSET"
 }
 @test "role management: MPIJobs of the cluster's own are resumed, and all end" { good mpijob kueue-system management-mpijob "$MPI_OPERATOR"; }
+
+# Its account is listed for Jobs wherever it is installed.
+@test "role worker, without the kind JobSet: JobSets are resumed, and all end" {
+  VALUES=(--set projects.jobset.enabled=false)
+  settings cluster worker | jq -e '.builtin_status_writers | has("JobSet") | not'
+  serve worker
+  webhook cluster
+  good jobset team-a worker-unselected "$JOBSET"
+}
