@@ -47,8 +47,8 @@ fn undecided(proposal: &WritersProposal) -> Option<Diagnostic> {
     let first = proposal.totals.first_undecided.as_ref()?;
     let writes = count_of(proposal.totals.undecided, "status write");
     let text = format!(
-        "{writes} without the object, from here on: raise the audit level to RequestResponse, or set the policy to mode \
-         monitor first"
+        "{writes} without the object, from here on: raise the audit level to RequestResponse, or let the policy select \
+         this kind, in any mode"
     );
     let line = usize::try_from(first.line).unwrap_or(usize::MAX);
     let file = proposal.files.get(first.source)?;
