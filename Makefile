@@ -153,14 +153,32 @@ artifacthub: # Write what Artifact Hub reads to target/artifacthub, with the tim
 		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
 	done
 
+CHARTS ?= ghcr.io/managed-by-policy/charts
+ORAS := go run oras.land/oras/cmd/oras@v1.3.0
+.PHONY: chart artifacthub-chart
+chart: # The chart as it is released, in target/chart (needs Helm)
+	@mkdir -p target/chart && cp LICENSE $(CHART) && { helm package $(CHART) --destination target/chart; status=$$?; rm $(CHART)/LICENSE; exit $$status; }
+
+artifacthub-chart: # Push to CHARTS what Artifact Hub reads about its owner (needs Go)
+	@mkdir -p target/artifacthub-chart && cp artifacthub-repo.yml target/artifacthub-chart
+	cd target/artifacthub-chart && $(ORAS) push $(ORAS_FLAGS) $(CHARTS)/managed-by-policy:artifacthub.io --config /dev/null:application/vnd.cncf.artifacthub.config.v1+yaml \
+		artifacthub-repo.yml:application/vnd.cncf.artifacthub.repository-metadata.layer.v1.yaml
+
 # The tag that is to be released.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: release-check
 release-check: generated # Fail unless version, changelog and generated files agree with the tag TAG
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
+	@for key in version appVersion; do grep -qx "$$key: $(TAG:v%=%)" $(CHART)/Chart.yaml || { echo "$(TAG) is not the $$key of $(CHART)/Chart.yaml"; exit 1; }; done
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
-	cargo test --quiet $(TESTED) --test policy -- deploy:: docs:: settings::
+	cargo test --quiet $(TESTED) --test policy -- chart:: deploy:: docs:: settings::
+
+# What release.yml does, as far as this machine can: build and push, sign with a key that is thrown away, verify, and install from there.
+.PHONY: release-rehearsal
+release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Release to a registry of this machine, verify and install it (needs what `make e2e ONLY=kubewarden` needs, cosign, and buildah for the image)
+	@if command -v buildah >/dev/null; then $(MAKE) --no-print-directory cli-archive cli-image IMAGE=localhost/managed-by; fi
+	@e2e/run kubewarden-release
 
 .PHONY: release-notes
 release-notes: # Print what the changelog says of TAG

@@ -10,7 +10,8 @@ workflow=$ROOT/.github/workflows/release.yml
 export GITHUB_REF_NAME=v0.1.0
 OCI_TARGET=$(sed -n "s,^  OCI_TARGET: ghcr.io/[^/]*,$HOST,p" "$workflow")
 IMAGE=$(sed -n "s,^ *IMAGE: ghcr.io/[^/]*,$HOST,p" "$workflow")
-export OCI_TARGET IMAGE
+CHARTS=$(sed -n "s,^ *CHARTS: ghcr.io/[^/]*,$HOST,p" "$workflow")
+export OCI_TARGET IMAGE CHARTS
 
 # The authority, and what it says of whoever signs, as Fulcio does.
 repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
@@ -45,9 +46,9 @@ cosign() {
     verify-blob*) command cosign verify-blob --bundle "$3" --key signer.pub --insecure-ignore-tlog "${!#}" ;;
     verify*)
       command cosign verify --key signer.pub --insecure-ignore-tlog "${!#}"
-      # The new format is a referrer. The image is signed in that alone.
+      # The new format is a referrer. The image and the chart are signed in that alone.
       command cosign tree "${!#}" | grep 'via OCI referrer'
-      [[ "${!#}" == "$IMAGE:"* ]] || command cosign "$@" --new-bundle-format=false --trusted-root root.json --insecure-ignore-sct --insecure-ignore-tlog
+      [[ "${!#}" == "$IMAGE:"* || "${!#}" == "$CHARTS/"* ]] || command cosign "$@" --new-bundle-format=false --trusted-root root.json --insecure-ignore-sct --insecure-ignore-tlog
       ;;
   esac
 }
@@ -57,7 +58,8 @@ kwctl() {
     verify) command kwctl verify --verification-key "${KEY:-signer.pub}" --sigstore-trust-config trust.json --sources-path sources.yml "${!#}" ;;
   esac
 }
-export -f cosign kwctl
+helm() { command helm "$@" --plain-http; }
+export -f cosign kwctl helm
 
 # The commands of a step of the workflow, and those of SECURITY.md under a comment.
 step() {
@@ -77,7 +79,9 @@ refused() {
 
 cp "$ROOT"/annotated-{policy,pods-policy,noop}.wasm .
 cp "$ROOT/Cargo.lock" policy-sbom.spdx.json
+mkdir -p target/chart && command helm package "$ROOT/charts/managed-by-policy" --destination target/chart
 modules=$(block 'Both modules')
+chart=$(block 'The chart')
 one_with_kwctl=$(block 'The same of a module')
 sbom=$(block 'The SBOM')
 
@@ -87,9 +91,11 @@ refused "$modules" 'no signatures found'
 refused "$one_with_kwctl" 'no signatures found'
 
 accepted "$(step 'Push and sign')"
+accepted "$(step 'Push and sign the chart')"
 accepted "$(step 'Push and sign the image' | grep 'cosign sign')"
 accepted "$(step 'Write and sign the SBOM' | grep 'cosign sign')"
 accepted "$modules"
+accepted "$chart"
 accepted "$one_with_kwctl"
 accepted "$sbom"
 

@@ -1,0 +1,57 @@
+# `make release-rehearsal`: what release.yml pushes, in a registry of this machine that answers as ghcr.io, signed with a key of this run. `kwctl` runs
+# the workflow's own lines (e2e/signatures.sh).
+load lib
+load controllers
+load kubewarden
+
+setup_file() {
+  needs helm cosign kubewarden-controller policy-server kwctl kube-apiserver kube-controller-manager kubectl etcd docker-registry ip mount curl jq openssl python3
+  install_kubewarden
+  crds Workload
+  kubectl create namespace team-a
+  export COSIGN_PASSWORD=
+  mkdir "$RUN/keys" && cd "$RUN/keys"
+  cosign generate-key-pair && cosign generate-key-pair --output-key-prefix other
+  # Without a log of signatures.
+  cosign signing-config create --out nothing.json
+}
+teardown_file() { stop_all; }
+setup() { cd "$RUN/keys"; }
+
+digest() {
+  curl --silent --fail --head --cacert "$RUN/ca.crt" -H "Accept: application/vnd.oci.image.manifest.v1+json" -H "Accept: application/vnd.oci.image.index.v1+json" \
+    "https://ghcr.io/v2/${1#ghcr.io/}/manifests/$2" | tr -d "\r" | sed -n "s/^docker-content-digest: //Ip"
+}
+sign() { cosign sign --yes --key cosign.key --signing-config nothing.json "$1@$(digest "$1" "$2")"; }
+verify() { cosign verify --key "${KEY:-cosign.pub}" --insecure-ignore-tlog "$1:$2"; }
+
+@test "both modules and the chart: unsigned, they are refused; signed, they are accepted, and with another key they are not" {
+  for artifact in policies/managed-by-policy:v$VERSION policies/managed-by-pods-policy:v$VERSION charts/managed-by-policy:$VERSION; do
+    name=$REPOSITORY/${artifact%:*} tag=${artifact##*:}
+    refused 'no signatures found' verify "$name" "$tag"
+    sign "$name" "$tag"
+    verify "$name" "$tag"
+    KEY=other.pub refused 'no matching' verify "$name" "$tag"
+  done
+}
+
+@test "the image of the command line, which prints its version" {
+  needs buildah
+  buildah manifest exists localhost/managed-by || skip "make release-rehearsal builds the image"
+  buildah manifest push --all --tls-verify=false localhost/managed-by "docker://$REPOSITORY/managed-by:v$VERSION"
+  sign "$REPOSITORY/managed-by" "v$VERSION"
+  verify "$REPOSITORY/managed-by" "v$VERSION"
+  container=$(buildah from --tls-verify=false "$REPOSITORY/managed-by:v$VERSION")
+  prints "managed-by $VERSION" "$(buildah mount "$container")/managed-by" --version
+  buildah rm "$container"
+}
+
+@test "the README's commands install what was pushed, and uninstall it" {
+  eval "$(grep --max-count=1 '^helm install managed-by ' "$ROOT/README.md")"
+  active
+  eval "$(grep --max-count=1 '^helm upgrade managed-by ' "$ROOT/README.md")"
+  active
+  soon prints '[managed-by/allowed]' create team-a ana typo "$TYPO"
+  helm uninstall managed-by
+  soon prints created create team-a ana typo "$TYPO"
+}
