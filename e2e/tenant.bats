@@ -188,6 +188,17 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   refused '[status/outcome-changed]' status "$KUEUE" render/nightly 'phase: Failed'
 }
 
+# Measured without the FlowSchema too: FLOOD=20 make e2e ONLY=tenant FILTER="^40 large"
+@test "40 large writes of a tenant at a time leave room for others, with the FlowSchema of the chart" {
+  flood() { python3 "$ROOT/e2e/flood.py" "$(<"$RUN/cluster/server")" "${FLOOD:-5}" "$(<"$RUN/cluster/policy-server.pid")" >&3; }
+  [ -z "${FLOOD:-}" ] || flood || true
+  rendered cluster management --set 'flowSchema.enabled=true,flowSchema.groups={developers}' |
+    jq 'select(.kind == "FlowSchema" or .kind == "PriorityLevelConfiguration")' | kubectl apply -f -
+  limited() { kubectl get --raw /metrics | grep 'apiserver_flowcontrol_nominal_limit_seats{priority_level="managed-by"} 3$'; }
+  soon limited
+  flood
+}
+
 @test "deploy/network-policy.yml: the API server accepts it" {
   kubectl create -f "$ROOT/deploy/network-policy.yml"
 }

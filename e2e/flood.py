@@ -1,0 +1,66 @@
+"""Dry runs of one tenant with 40 large AppWrappers at a time, and the writes of another user meanwhile: flood.py SERVER SECONDS POLICY_SERVER_PID.
+
+Prints how many writes of each ended with which code, the times of the other user's, and the most memory that PolicyServer held. The exit code is 1 if
+one of the other user's writes failed.
+"""
+
+import collections, http.client, json, ssl, sys, threading, time
+
+SERVER, SECONDS, PID = sys.argv[1].removeprefix("https://"), float(sys.argv[2]), sys.argv[3]
+TLS = ssl._create_unverified_context()
+# 1.86 MB, which is more than a request with both states of an object may have.
+CHILD = {"template": {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"annotations": {"a": "x" * 1000}}, "spec": {}}}
+LARGE = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "large"}, "spec": {"components": [CHILD] * 1690}}
+POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "e2e"}]}}
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "other"}, "spec": {"suspend": True, "template": POD}}
+for workload in (LARGE, JOB):
+    workload["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+
+end = time.monotonic() + SECONDS
+tenant, others, times, peak = collections.Counter(), collections.Counter(), [], 0
+
+
+def create(token, path, body):
+    connection = http.client.HTTPSConnection(SERVER, context=TLS, timeout=60)
+    try:
+        connection.request("POST", f"/apis/{path}?dryRun=All", body, {"authorization": f"Bearer {token}", "content-type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    except (OSError, http.client.HTTPException) as error:
+        return type(error).__name__
+    finally:
+        connection.close()
+
+
+def flood():
+    body = json.dumps(LARGE)
+    while time.monotonic() < end:
+        tenant[create("tenant", "workload.codeflare.dev/v1beta2/namespaces/team-a/appwrappers", body)] += 1
+
+
+def write():
+    body = json.dumps(JOB)
+    while time.monotonic() < end:
+        start = time.monotonic()
+        others[create("admin", "batch/v1/namespaces/team-a/jobs", body)] += 1
+        times.append(time.monotonic() - start)
+        time.sleep(0.2)
+
+
+def watch():
+    global peak
+    while time.monotonic() < end:
+        with open(f"/proc/{PID}/status") as status:
+            peak = max(peak, next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) // 1024)
+        time.sleep(0.05)
+
+
+threads = [threading.Thread(target=target) for target in [flood] * 40 + [write, watch]]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+times.sort()
+print(f"# tenant: {dict(tenant)}; others: {dict(others)}, median {times[len(times) // 2]:.2f} s, slowest {times[-1]:.2f} s; PolicyServer: {peak} MiB")
+sys.exit(set(others) != {201})
