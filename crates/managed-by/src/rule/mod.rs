@@ -355,3 +355,10 @@ impl<'a> Findings<'a> {
         self.remaining == 0
     }
 }
+
+/// Returns the name of a kind after its indefinite article.
+fn with_article(kind: &str) -> String {
+    // The sound decides: the letters of MPIJob and XGBoostJob are spelled out.
+    let has_vowel = kind.starts_with(['A', 'E', 'I', 'O', 'U', 'X']) || kind.starts_with("MPI");
+    format!("{} {kind}", if has_vowel { "an" } else { "a" })
+}

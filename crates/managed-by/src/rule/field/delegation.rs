@@ -5,7 +5,7 @@ use crate::finding::FieldError;
 use crate::kind::{FieldLocation, MULTIKUEUE, Mode, ValueConstraint};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
-use crate::rule::{Check, CheckFn, Context, Findings, owner};
+use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
 use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
@@ -55,7 +55,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         (None, Role::Worker) => "role worker".to_owned(),
     };
     let namespace = go::quote(namespace);
-    let brief = format!("a {kind} in namespace {namespace} {verb} be delegated ({reason})");
+    let brief = format!(
+        "{} in namespace {namespace} {verb} be delegated ({reason})",
+        with_article(kind)
+    );
     if is_template && delegation == Delegation::Required {
         // A webhook may still set the field of workloads created from the template.
         let detail = format!(

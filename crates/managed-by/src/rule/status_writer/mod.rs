@@ -7,7 +7,7 @@ use crate::finding::FieldError;
 use crate::kind::{FieldLocation, Status};
 use crate::object::Object;
 use crate::request::{Change, UserInfo};
-use crate::rule::{Check, CheckFn, Context, Findings, owner};
+use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
 use crate::settings::Problems;
 use crate::upstream::go;
 
@@ -96,7 +96,8 @@ fn deny<'a>(
     if let Some(parent) = parent {
         let kind = context.kind.name;
         let hint = format!(
-            "; a {parent} controls it, so {parent}'s controller may need to be listed in builtin_status_writers.{kind}"
+            "; {} controls it, so {parent}'s controller may need to be listed in builtin_status_writers.{kind}",
+            with_article(parent)
         );
         detail.push_str(&hint);
     }
