@@ -106,6 +106,7 @@ lint: fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, ty
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features findings --target $(TARGET) --quiet -- -D warnings
 	$(PYTHON_TOOLS)/zizmor --offline --quiet .
+	@if command -v helm >/dev/null; then helm lint --quiet --kube-version 1.37 --values $(CHART)/ci/offline-values.yaml $(CHART); else echo "skipped: Helm is not on the PATH"; fi
 	@if command -v typos >/dev/null; then typos; else echo "skipped: typos is not on the PATH (cargo install --locked typos-cli)"; fi
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 

@@ -47,7 +47,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 
 @test "upgrade: JobSet and Kueue are installed, and the same command takes them in" {
   crds JobSet Workload RayCluster
-  helm upgrade managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --reuse-values >notes
+  helm upgrade managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --reset-then-reuse-values >notes
   active
   is "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
   is "{\"Job\":[\"$JOB_CONTROLLER\",\"$KUEUE\",\"$JOBSET\"],\"JobSet\":[\"$JOBSET\"],\"RayCluster\":[\"system:serviceaccount:ray-system:kuberay-operator\"]}" setting builtin_status_writers
@@ -57,7 +57,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 }
 
 @test "upgrade: from monitor to protect, the policy of the other mode takes its place" {
-  helm upgrade managed-by "$CHART" --reuse-values --set mode=protect
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
   active
   is "managed-by protect" policies
   soon denied
@@ -66,13 +66,13 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 
 @test "upgrade: wrong settings never reach PolicyServer" {
   before=$(kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation)
-  refused "values don't meet the specifications of the schema" helm upgrade managed-by "$CHART" --reuse-values --set 'settings.rules.managed-by/allowed=warm'
+  refused "values don't meet the specifications of the schema" helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'settings.rules.managed-by/allowed=warm'
   is "$before" eval 'kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation'
   denied
 }
 
 @test "upgrade: to another module" {
-  helm upgrade managed-by "$CHART" --reuse-values --set module.tag=v9.9.9
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set module.tag=v9.9.9
   settled
   active
   grep -q v9.9.9 "$RUN/pods/$(ready_pods)/config/policies.yml" || kubectl get configmap policy-server-default -n kubewarden -o yaml | grep v9.9.9
@@ -90,7 +90,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 @test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
   kubectl get clusteradmissionpolicy managed-by -o json | jq '.spec.mode = "monitor"' >monitor.json
   refused "field cannot transition from protect to monitor" kubectl replace -f monitor.json
-  helm upgrade managed-by "$CHART" --reuse-values --set mode=monitor
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=monitor
   active
   is "managed-by-monitor monitor" policies
   soon accepted
@@ -109,7 +109,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 }
 
 @test "a PolicyServer of its own, with two replicas and a PodDisruptionBudget" {
-  helm upgrade managed-by "$CHART" --reuse-values --set policyServer.create=true,mode=protect --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true,mode=protect --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
   soon kubectl get deployment/policy-server-managed-by -n kubewarden
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
   active
@@ -125,7 +125,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
   # Of somebody else.
   kubectl create clusterrole mine --verb=get --resource=pods
   sed 's/name: managed-by-monitor/name: other/; s/team-a-admins/others/' "$ROOT/deploy/worker.yml" | kubectl apply -f -
-  helm upgrade managed-by "$CHART" --reuse-values --set 'pods.enabled=true,networkPolicy.enabled=true,networkPolicy.apiServers={10.244.0.1/32},dashboard.enabled=true' \
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'pods.enabled=true,networkPolicy.enabled=true,networkPolicy.apiServers={10.244.0.1/32},dashboard.enabled=true' \
     --set 'flowSchema.enabled=true,flowSchema.groups={tenants},namespaceAdmins.groups={team-a-admins}'
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
   soon is "managed-by" eval "kubectl get flowschemas,networkpolicies -A -o json | jq -r '.items[].metadata.name' | grep managed | uniq"

@@ -11,7 +11,7 @@ from pathlib import Path
 from kubelet import Client
 
 LENGTH, RATE, SEED = 60 * float(os.environ.get("MINUTES") or 5), float(os.environ.get("RATE") or 2), os.environ.get("SEED") or 29
-# Cluster 0 has the settings of deploy/management.yml, cluster 1 those of deploy/worker.yml.
+# Cluster 0 has the settings that the chart renders for a management cluster, cluster 1 those for a worker.
 CLUSTERS = ["hub", "worker"]
 # The faults, with how many seconds each lasts if the time between two of them allows it.
 FAULTS = [("policy-server", "killed", 30), ("policy-server", "paused", 30), ("policy-server", "slow", 0), ("policy-server", "certificate", 0),
