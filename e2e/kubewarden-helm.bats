@@ -32,6 +32,13 @@ selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spe
 denied() { prints '[managed-by/allowed]' create team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
 accepted() { prints created create team-a ana typo "$TYPO"; }
 
+# docs/operations.md
+@test "helm template renders the policy for this cluster before it is installed" {
+  echo "{role: management}" >my-values.yaml
+  eval "$(grep --max-count=1 '^helm template managed-by ' "$ROOT/docs/operations.md" | sed "s,\$CHART,$CHART,")"
+  yaml my-policy.yml | jq -e --arg release "$RELEASE" '.kind == "ClusterAdmissionPolicy" and .spec.settings.kubernetes_version == $release'
+}
+
 @test "install: without projects, only Jobs and CronJobs" {
   # As the README says, from the registry.
   helm install managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --set role=management >notes
@@ -109,10 +116,15 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 }
 
 @test "a PolicyServer of its own, with two replicas and a PodDisruptionBudget" {
-  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true,mode=protect --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
+  # Kubewarden rejects a change of the PolicyServer, too.
+  kubectl get clusteradmissionpolicy managed-by -o json | jq '.spec.policyServer = "other"' >other.json
+  refused "the field is immutable" kubectl replace -f other.json
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
   soon kubectl get deployment/policy-server-managed-by -n kubewarden
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
   active
+  is "managed-by-own protect" policies
   kubectl get deployment/policy-server-managed-by -n kubewarden -o json >deployment.json
   jq -e '.spec.replicas == 2 and .spec.template.spec.containers[0].resources == {requests: {memory: "512Mi"}, limits: {memory: "1Gi"}}
     and (.spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution | length == 2)' deployment.json

@@ -69,7 +69,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   helm install managed-by "$CHART" --namespace team-a --values "$CHART/ci/namespace-values.yaml" --set policyServer.name=teams
   waited admissionpolicies -n team-a
   # The schema would not let it pass.
-  kubectl patch admissionpolicy managed-by-monitor -n team-a --type=merge -p 'spec: {settings: {role: mangement}}'
+  kubectl patch admissionpolicy managed-by-teams-monitor -n team-a --type=merge -p 'spec: {settings: {role: mangement}}'
   soon grep -r --include='policy-server-teams-*.log' '"mangement"' "$RUN/pods"
   put management
   helm uninstall managed-by

@@ -17,14 +17,20 @@
 {{- end }}
 
 {{/*
-The name of a policy in its mode: include "managed-by.policyName" (list . "managed-by")
+The name of a policy on its PolicyServer and in its mode: include "managed-by.policyName" (list . "managed-by")
 
-Kubewarden rejects a change from `protect` to `monitor`. With another name, Helm creates the policy of the new mode and deletes the old one, in an
-upgrade and in a rollback.
+Kubewarden rejects a change of the PolicyServer, and of the mode from `protect` to `monitor`. With another name, Helm creates the new policy and
+deletes the old one, in an upgrade and in a rollback.
 */}}
 {{- define "managed-by.policyName" -}}
 {{- $root := index . 0 -}}
-{{- index . 1 }}{{ eq $root.Values.mode "monitor" | ternary "-monitor" "" -}}
+{{- index . 1 }}{{ include "managed-by.serverSuffix" $root }}{{ eq $root.Values.mode "monitor" | ternary "-monitor" "" -}}
+{{- end }}
+
+{{/* What the PolicyServer adds to the name of a policy: nothing for `default`. */}}
+{{- define "managed-by.serverSuffix" -}}
+{{- $server := include "managed-by.policyServer" . -}}
+{{- if .Values.policyServer.create -}}-own{{- else if ne $server "default" -}}-{{ $server }}{{- end -}}
 {{- end }}
 
 {{- define "managed-by.selectorLabels" -}}
@@ -82,10 +88,11 @@ io.kubewarden.policy.severity: medium
 
 {{/* The name of the policy in metrics and in the webhook, without what the mode adds. */}}
 {{- define "managed-by.reportedName" -}}
+{{- $name := printf "%s%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
 {{- if .Values.namespaced -}}
-{{- printf "namespaced-%s-%s" .Release.Namespace (include "managed-by.fullname" .) -}}
+{{- printf "namespaced-%s-%s" .Release.Namespace $name -}}
 {{- else -}}
-{{- printf "clusterwide-%s" (include "managed-by.fullname" .) -}}
+{{- printf "clusterwide-%s" $name -}}
 {{- end -}}
 {{- end }}
 
