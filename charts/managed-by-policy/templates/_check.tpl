@@ -4,14 +4,17 @@
 {{- $problems := (index . 1).problems -}}
 {{- $isOnline := "" -}}
 {{- if not $root.Values.namespaced -}}{{- $isOnline = include "managed-by.isOnline" $root -}}{{- end -}}
-{{- if and $isOnline (not $root.Values.webhook.enabled) (not $root.Values.cel.only) (not (include "managed-by.hasKubewarden" $root)) -}}
+{{- $needsKubewarden := not (or $root.Values.webhook.enabled $root.Values.cel.only) -}}
+{{- if and $isOnline $needsKubewarden (not (include "managed-by.hasKubewarden" $root)) -}}
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
 {{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.isListed" $root)) -}}
-  {{- $problems = append $problems "kubernetesVersion: the release of the API server, such as \"1.37\", because there is no cluster to ask; \"\" denies only what every release denies" -}}
+  {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because there is no cluster to ask; %q %s"
+    (include "managed-by.newestRelease" $root) "" "denies only what every release denies") -}}
 {{- end -}}
 {{- if and $isOnline (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
-  {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because there is no %q" $root.Values.kubewardenNamespace) -}}
+  {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because there is no %q"
+    $root.Values.kubewardenNamespace) -}}
 {{- end -}}
 {{- $problems = concat $problems (include "managed-by.namespaceProblems" $root | fromJsonArray) -}}
 {{- if $problems -}}

@@ -73,16 +73,20 @@ The condition for status updates: true for delegated objects, and for all of the
   {{- $lines = append $lines (printf "request.kind.kind in %s" (keys . | sortAlpha | toJson)) -}}
 {{- end -}}
 {{- $reserved := dict -}}
-{{- $stored := include "managed-by.cel" (list "oldObject" "spec.managedBy") -}}
+{{- /* The path of the field in each kind that has it elsewhere. */ -}}
+{{- $paths := list -}}
 {{- range $kind := $kinds -}}
   {{- if and .status .path (ne .path "spec.managedBy") -}}
-    {{- $stored = printf "request.kind.group == %q && request.kind.kind == %q ? %s :\n  %s" .group .kind (include "managed-by.cel" (list "oldObject" .path)) $stored -}}
+    {{- $stored := include "managed-by.cel" (list "oldObject" .path) -}}
+    {{- $paths = append $paths (printf "request.kind.group == %q && request.kind.kind == %q ? %s :" .group .kind $stored) -}}
   {{- end -}}
   {{- range .versions -}}
     {{- if $kind.reservedValue -}}{{- $_ := set $reserved (printf "%s/%s" $kind.group .) $kind.reservedValue -}}{{- end -}}
   {{- end -}}
 {{- end -}}
-{{- $isDelegated := printf "[%s].exists(name,\n  name.hasValue() && name != %s[?(request.kind.group + \"/\" + request.kind.version)])" $stored (toJson $reserved) -}}
+{{- $stored := append (uniq $paths) (include "managed-by.cel" (list "oldObject" "spec.managedBy")) | join "\n  " -}}
+{{- $isDelegated := printf "[%s].exists(name,\n  name.hasValue() && name != %s[?(request.kind.group + \"/\" + request.kind.version)])"
+  $stored (toJson $reserved) -}}
 {{- printf "!has(request.subResource) || request.subResource == \"status\" && (\n%s)" (join " ||\n" (append $lines $isDelegated) | indent 2) -}}
 {{- end }}
 

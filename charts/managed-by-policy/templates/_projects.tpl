@@ -3,7 +3,7 @@ Reads the cluster: which projects of files/projects.yaml are installed, and who 
 
 The result is JSON with three lists:
 
-  projects   name, title, judged (true if the policy selects its kinds), kinds (those that are served), writers (user names), writesStatusOf
+  projects   what "managed-by.project" returns for each
   kinds      all kinds that the policy selects, with those in `settings.custom_kinds`
   problems   each value that is missing; "managed-by.check" fails with them
 
@@ -12,45 +12,65 @@ The result is JSON with three lists:
 */}}
 {{- define "managed-by.projects" -}}
 {{- $root := . -}}
+{{- $isListed := include "managed-by.isListed" . -}}
 {{- $projects := list -}}
 {{- $kinds := list -}}
 {{- $problems := list -}}
-{{- $isListed := include "managed-by.isListed" . -}}
-{{- $listsWriters := eq (include "managed-by.listsWriters" .) "true" -}}
-{{- range $project := .Files.Get "files/projects.yaml" | fromYamlArray -}}
-  {{- $values := index $root.Values.projects .name -}}
-  {{- $enabled := dig "enabled" true $values -}}
-  {{- $served := include "managed-by.servedKinds" (list $root .kinds) | fromJsonArray -}}
-  {{- $isServed := not (empty $served) -}}
-  {{- range .served -}}
-    {{- if $root.Capabilities.APIVersions.Has . -}}{{- $isServed = true -}}{{- end -}}
-  {{- end -}}
-  {{- $isInstalled := or (eq (toString $enabled) "true") $isServed (not (empty $values.statusWriters)) -}}
-  {{- $isJudged := or (eq (toString $enabled) "true") (and (eq (toString $enabled) "auto") $isServed) -}}
-  {{- if and (eq (toString $enabled) "auto") (not $isListed) -}}
-    {{- $problems = append $problems (printf "projects.%s.enabled: true or false, because there is no cluster that shows if %s is installed (or pass --api-versions)" .name .title) -}}
-  {{- end -}}
-  {{- $selected := $isJudged | ternary (default .kinds $served) list -}}
-  {{- $kinds = concat $kinds $selected -}}
-  {{- /* Who writes the status of Jobs is listed wherever it is installed, be its own kind judged or not: without it, its workloads stop. */ -}}
-  {{- $isWriter := and $isInstalled (or (and $listsWriters (or $isJudged (not (empty .writesStatusOf)))) (and (eq .name "kueue") (ne $root.Values.role "worker"))) -}}
-  {{- $writers := default list $values.statusWriters -}}
-  {{- if and $isWriter (empty $writers) -}}
-    {{- $writers = include "managed-by.foundWriters" (list $root .) | fromJsonArray -}}
-    {{- if empty $writers -}}
-      {{- $problems = append $problems (include "managed-by.missingWriters" (list $root .)) -}}
-    {{- end -}}
-  {{- end -}}
-  {{- $projects = append $projects (dict "name" .name "title" .title "judged" (not (empty $selected)) "kinds" $selected "writers" ($isWriter | ternary $writers list) "writesStatusOf" (default list .writesStatusOf)) -}}
+{{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
+  {{- $project := include "managed-by.project" (list $root . $isListed) | fromJson -}}
+  {{- $projects = append $projects $project -}}
+  {{- $kinds = concat $kinds $project.kinds -}}
+  {{- $problems = concat $problems $project.problems -}}
 {{- end -}}
 {{- range $index, $kind := (default dict .Values.settings).custom_kinds -}}
   {{- $versions := default (include "managed-by.servedVersions" (list $root .) | fromJsonArray) .versions -}}
   {{- if empty $versions -}}
-    {{- $problems = append $problems (printf "settings.custom_kinds[%d].versions: the versions of %s.%s that the API server serves" $index .plural .group) -}}
+    {{- $problems = append $problems (printf "settings.custom_kinds[%d].versions: the versions of %s.%s that the API server serves"
+      $index .plural .group) -}}
   {{- end -}}
-  {{- $kinds = append $kinds (dict "group" .group "versions" $versions "kind" .kind "plural" .plural "path" (default "spec.managedBy" .managed_by_path) "status" true "custom" true) -}}
+  {{- $path := default "spec.managedBy" .managed_by_path -}}
+  {{- $kinds = append $kinds (dict "group" .group "versions" $versions "kind" .kind "plural" .plural "path" $path "status" true) -}}
 {{- end -}}
-{{- dict "projects" $projects "kinds" $kinds "problems" $problems | toJson -}}
+{{- /* An empty list would become null. */ -}}
+{{- dict "projects" $projects "kinds" $kinds "problems" (default list $problems) | toJson -}}
+{{- end }}
+
+{{/*
+One project, as JSON: name, kinds (those that the policy selects), writers (user names), writesStatusOf, problems. (list . PROJECT ISLISTED)
+*/}}
+{{- define "managed-by.project" -}}
+{{- $root := index . 0 -}}
+{{- $project := index . 1 -}}
+{{- $isListed := index . 2 -}}
+{{- $values := index $root.Values.projects $project.name -}}
+{{- $enabled := dig "enabled" true $values | toString -}}
+{{- $writesStatusOf := default list $project.writesStatusOf -}}
+{{- $problems := list -}}
+
+{{- $served := include "managed-by.servedKinds" (list $root $project.kinds) | fromJsonArray -}}
+{{- $isServed := not (empty $served) -}}
+{{- range $project.served -}}
+  {{- if $root.Capabilities.APIVersions.Has . -}}{{- $isServed = true -}}{{- end -}}
+{{- end -}}
+{{- if and (eq $enabled "auto") (not $isListed) -}}
+  {{- $problems = append $problems (printf
+    "projects.%s.enabled: true or false, because there is no cluster that shows if %s is installed (or pass --api-versions)"
+    $project.name $project.title) -}}
+{{- end -}}
+{{- $isSelected := or (eq $enabled "true") (and (eq $enabled "auto") $isServed) -}}
+{{- $kinds := list -}}
+{{- if $isSelected -}}{{- $kinds = default $project.kinds $served -}}{{- end -}}
+
+{{- /* Who writes the status of Jobs is listed wherever it is installed, also if its own kind is not selected: otherwise its workloads stop. */ -}}
+{{- $isInstalled := or $isSelected $isServed (not (empty $values.statusWriters)) -}}
+{{- $isBuiltinWriter := and (include "managed-by.listsWriters" $root) (or $isSelected (not (empty $writesStatusOf))) -}}
+{{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") -}}
+{{- $writers := list -}}
+{{- if and $isInstalled (or $isBuiltinWriter $isMultiKueue) -}}
+  {{- $writers = default (include "managed-by.foundWriters" (list $root $project) | fromJsonArray) $values.statusWriters -}}
+  {{- if empty $writers -}}{{- $problems = append $problems (include "managed-by.missingWriters" (list $root $project)) -}}{{- end -}}
+{{- end -}}
+{{- dict "name" $project.name "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
 {{- end }}
 
 {{/* The kinds that are served, each with the versions that are: (list . KINDS) */}}
@@ -79,10 +99,10 @@ The result is JSON with three lists:
 {{- $versions | uniq | sortAlpha | toJson -}}
 {{- end }}
 
-{{/* True if the settings list who may write the status of workloads that are not delegated. */}}
+{{/* Not empty if the settings list who may write the status of workloads that are not delegated. */}}
 {{- define "managed-by.listsWriters" -}}
 {{- $value := toString .Values.builtinStatusWriters -}}
-{{- eq $value "auto" | ternary (has .Values.role (list "management" "worker")) (eq $value "true") -}}
+{{- if or (eq $value "true") (and (eq $value "auto") (has .Values.role (list "management" "worker"))) -}}true{{- end -}}
 {{- end }}
 
 {{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT) */}}

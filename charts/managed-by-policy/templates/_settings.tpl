@@ -78,7 +78,7 @@ The setting `builtin_status_writers`: for each kind, the controllers of its own 
 {{- $root := index . 0 -}}
 {{- $cluster := index . 1 -}}
 {{- $all := deepCopy (default dict (default dict $root.Values.settings).builtin_status_writers) -}}
-{{- if eq (include "managed-by.listsWriters" $root) "true" -}}
+{{- if include "managed-by.listsWriters" $root -}}
   {{- range $project := $cluster.projects -}}
     {{- range $project.kinds -}}
       {{- if .status -}}
