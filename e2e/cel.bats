@@ -11,13 +11,11 @@ esac
 
 setup_file() {
   needs helm etcd "$API_SERVER" kube-controller-manager kubectl jq openssl curl python3
-  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART names no folder"
   cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
   crds AppWrapper JobSet RayCluster Workflow
-  helm template kubewarden "$KUBEWARDEN_CHART" --include-crds | yaml | jq -c 'select(.kind == "CustomResourceDefinition")' | kubectl apply --server-side -f -
-  soon kubectl wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
+  kubewarden_crds cluster
   controller_manager cluster --controllers=validatingadmissionpolicy-status-controller
   cel cluster
 }

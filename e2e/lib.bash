@@ -247,6 +247,19 @@ probe() {
   [[ $output == *managed-by/* ]]
 }
 
+# Applies the CRDs of Kubewarden's chart: kubewarden_crds CLUSTER
+kubewarden_crds() {
+  local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
+  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART names no folder"
+  helm template kubewarden "$KUBEWARDEN_CHART" | yaml | jq -c 'select(.kind == "CustomResourceDefinition")' | "${kubectl[@]}" apply --server-side -f -
+  soon "${kubectl[@]}" wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
+}
+# Applies the webhook with failurePolicy Ignore for a PolicyServer that does not exist: away CLUSTER
+away() {
+  certificate "$RUN/$1/policy-server"
+  echo "https://127.0.0.1:$(free_port)" >"$RUN/$1/policy-server/url"
+  webhook "$1" '.failurePolicy = "Ignore"'
+}
 # Applies the ValidatingAdmissionPolicies of the policy `management` and their ClusterAdmissionPolicy, and waits until they deny: cel CLUSTER [ARGUMENT...]
 cel() {
   rendered "$1" management --set webhook.enabled=false --set cel.enabled=true --set mode=protect "${@:2}" |

@@ -1,6 +1,6 @@
 # A hostile tenant: a user with the role `edit` in one namespace who may also write the custom kinds there, in front of the policies
 # that the chart renders for a management cluster, with the pods policy. Authorization is RBAC, as in a real cluster. "Once open" marks ways around the policy that
-# worked before a fix.
+# worked before a fix. The link tenant-cel.bats does without PolicyServer: the webhook ignores failures, and the API server enforces the settings.
 load lib
 
 ENDS='{"success": {"path": "status.phase", "values": ["Succeeded"]}, "failure": {"path": "status.phase", "values": ["Failed"]}}'
@@ -33,6 +33,16 @@ EOF
   kubectl create clusterrolebinding controllers --clusterrole=controllers --user="$JOBSET" --user="$KUEUE" --user="$CRON_JOBS"
   yaml "$ROOT/deploy/pods.yml" | jq 'select(.kind | startswith("ClusterRole"))' | kubectl apply -f -
 
+  if is_cel; then without_policy_server; else with_policy_server; fi
+  # Also for pods and for the kind that the settings declare.
+  for kind in job jobset; do tenant_can "$kind"; done
+  soon evaluated
+}
+teardown_file() { stop_all; }
+is_cel() { [[ $BATS_TEST_FILENAME == *-cel.bats ]]; }
+# Skips a test of what the policies in CEL do not cover.
+module_only() { if is_cel; then skip 'CEL does not cover it'; fi; }
+with_policy_server() {
   jq -n --argjson policy "$(protect "$(settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
     KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") policy_server cluster/policy-server
   webhook cluster .
@@ -41,11 +51,12 @@ EOF
     webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
       | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
   in_force cluster
-  # Also for pods and for the kind that the settings declare.
-  for kind in job jobset; do tenant_can "$kind"; done
-  soon evaluated
 }
-teardown_file() { stop_all; }
+without_policy_server() {
+  kubewarden_crds cluster
+  away cluster
+  cel cluster
+}
 evaluated() { refused managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
 tenant_can() { soon eval "object $1 probe | tenant create --dry-run=server -f -"; }
 
@@ -96,10 +107,10 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
 @test "once open: a version that would drop managedBy is denied" {
   object raycluster pruned | tenant create -f -
   # Users who may not write the status get no further details, but the audit log has them.
-  refused 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
-  [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
-  refused 'denied the request' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
-  [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
+  refused 'denied' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
+  is_cel || [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
+  refused 'denied' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
+  is_cel || [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
   unchanged raycluster pruned
 }
 
@@ -107,13 +118,14 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
   object raycluster finalized | tenant create -f -
   tenant patch raycluster finalized --type=merge -p 'metadata: {finalizers: [ray.io/gcs-ft-redis-cleanup-finalizer]}'
   tenant delete raycluster finalized --wait=false
-  refused 'denied the request' tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {labels: {a: b}}'
+  refused 'denied' tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {labels: {a: b}}'
   unchanged raycluster finalized
   tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {finalizers: []}'
   kubectl wait --for=delete raycluster/finalized --timeout=30s
 }
 
 @test "once open: an AppWrapper with 12,000 components is evaluated, and a warning says that not all was looked at" {
+  module_only
   python3 -c 'import json; print(json.dumps({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "many"}, "spec": {
     "managedBy": "kueue.x-k8s.io/multikueue", "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}}] * 12000}}))' >"$BATS_TEST_TMPDIR/many.json"
   run tenant create -f "$BATS_TEST_TMPDIR/many.json"
@@ -127,6 +139,7 @@ large() {
     python3 -c 'import json, sys; job = json.load(sys.stdin); job["metadata"]["annotations"] = {}; job["spec"]["template"]["spec"]["containers"][0]["args"] = [sys.argv[1] * int(sys.argv[2])]; json.dump(job, sys.stdout)' "$2" "$3"
 }
 @test "once open: a Job too large for PolicyServer to take its updates is denied" {
+  module_only
   large large a 1100000 >"$BATS_TEST_TMPDIR/large.json"
   refused '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
   # JSON writes each of these letters in six bytes.
@@ -143,6 +156,7 @@ pod() {
 lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user and .verb == "get")' "$RUN/cluster/audit.log" | wc -l; }
 
 @test "pods: one of a delegated Job is denied after a look-up, others are created" {
+  module_only
   object job delegated | tenant create -f -
   before=$(lookups)
   refused '[pods/delegated-owner]' pod "$(owner batch/v1 Job delegated "$(uid job delegated)")"
@@ -182,6 +196,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   for phase in Succeeded Failed; do quietly tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done
 }
 @test "a declared kind with one: an outcome is not reverted, and only listed writers write it" {
+  module_only
   workload studio.example.com/v1 Render nightly 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
   refused '[status-writer/delegated]' tenant patch render nightly --subresource=status --type=merge -p 'status: {phase: Succeeded}'
   status "$KUEUE" render/nightly 'phase: Succeeded'
@@ -210,7 +225,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   for kind in "${KINDS[@]}"; do
     run tenant create -f - <<<"$(for value in "${values[@]}"; do object "$kind" value "managedBy: \"$value\""; done)"
     # The API server evaluates Jobs first.
-    [ "$(grep -cE 'denied the request.*\[managed-by/|^The Job "value" is invalid: |Job.batch "value" is invalid' <<<"$output")" -eq ${#values[@]} ] || { echo "$output" && return 1; }
+    [ "$(grep -cE 'denied (the )?request.*\[managed-by/|^The Job "value" is invalid: |Job.batch "value" is invalid' <<<"$output")" -eq ${#values[@]} ] || { echo "$output" && return 1; }
     refused NotFound kubectl get "$kind" value
   done
 }
