@@ -17,13 +17,14 @@ setup_file() {
   crds AppWrapper JobSet RayCluster Workflow
   kubewarden_crds cluster
   controller_manager cluster --controllers=validatingadmissionpolicy-status-controller
-  cel cluster
+  cel cluster management
 }
 teardown_file() { stop_all; }
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
 # Runs a command that the API server itself must deny, with a text: denied TEXT COMMAND...
 denied() { refused "$1" "${@:2}" && [[ $output == *"ValidatingAdmissionPolicy 'managed-by-deny' with binding 'managed-by-deny' denied request"* ]]; }
+dry_run() { job worker "$DELEGATED" | ana create --dry-run=server -f -; }
 # Changes the settings of the ClusterAdmissionPolicy: patch SETTINGS
 patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec: {settings: $1}"; }
 
@@ -65,14 +66,14 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
   LIMIT=5 soon eval 'job hybrid "suspend: true" | ana create -f -'
   prints 'Warning: Validation failed for ValidatingAdmissionPolicy '"'managed-by-warn'" ana create -f - <<<"$(job warned 'managedBy: acme.io/x, suspend: true')"
   patch '{role: worker, rules: null}'
-  LIMIT=5 soon refused 'must not be delegated (role worker)' ana create --dry-run=server -f - <<<"$(job worker "$DELEGATED")"
+  LIMIT=5 soon refused 'must not be delegated (role worker)' dry_run
 }
 
 @test "mode monitor denies nothing" {
   kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
-  LIMIT=5 soon eval 'job monitored "$DELEGATED" | ana create --dry-run=server -f -'
+  LIMIT=5 soon dry_run
   kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: protect}'
-  LIMIT=5 soon refused 'must not be delegated' ana create --dry-run=server -f - <<<"$(job worker "$DELEGATED")"
+  LIMIT=5 soon refused 'must not be delegated' dry_run
 }
 
 @test "the API server finds no error in the types of the expressions" {
@@ -88,10 +89,18 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
   LIMIT=5 soon eval 'job free "managedBy: acme.io/x, suspend: true" | ana create -f -'
 }
 
-@test "cel.only: a copy of the settings needs no Kubewarden" {
-  kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy --all
+@test "without Kubewarden's CustomResourceDefinitions a restarted API server denies everything, so the chart is uninstalled first" {
   kubectl delete crd clusteradmissionpolicies.policies.kubewarden.io
-  cel cluster --set cel.only=true --set policy.enabled=false
+  dry_run
+  restart cluster/kube-apiserver
+  ready cluster/kube-apiserver kubectl get --raw /readyz
+  LIMIT=30 soon refused 'failed to configure policy' dry_run
+  kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy --all
+  LIMIT=5 soon dry_run
+}
+
+@test "cel.only: a copy of the settings needs no Kubewarden" {
+  cel cluster management --set cel.only=true --set policy.enabled=false
   denied '[managed-by/allowed]' ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
   quietly ana create -f - <<<"$(job only "$DELEGATED")"
 }

@@ -260,9 +260,9 @@ away() {
   echo "https://127.0.0.1:$(free_port)" >"$RUN/$1/policy-server/url"
   webhook "$1" '.failurePolicy = "Ignore"'
 }
-# Applies the ValidatingAdmissionPolicies of the policy `management` and their ClusterAdmissionPolicy, and waits until they deny: cel CLUSTER [ARGUMENT...]
+# Applies the ValidatingAdmissionPolicies of a policy and their ClusterAdmissionPolicy, and waits until they deny: cel CLUSTER POLICY [ARGUMENT...]
 cel() {
-  rendered "$1" management --set webhook.enabled=false --set cel.enabled=true --set mode=protect "${@:2}" |
+  rendered "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set mode=protect "${@:3}" |
     jq -c 'select(.kind | test("^ClusterAdmissionPolicy$|^ValidatingAdmission"))' >"$RUN/$1/cel.json"
   kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f "$RUN/$1/cel.json"
   in_force "$1"

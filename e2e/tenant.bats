@@ -55,7 +55,7 @@ with_policy_server() {
 without_policy_server() {
   kubewarden_crds cluster
   away cluster
-  cel cluster
+  cel cluster management
 }
 evaluated() { refused managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
 tenant_can() { soon eval "object $1 probe | tenant create --dry-run=server -f -"; }

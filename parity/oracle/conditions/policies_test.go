@@ -164,7 +164,23 @@ func (p policy) matches(attributes admission.Attributes) bool {
 	return false
 }
 
-// TestPolicies compares the policies with the module on the requests in the file ANSWERS.
+// hasLists returns true if the fields that the matchConditions iterate over are lists, as the schemas of JobSet and AppWrapper require.
+func hasLists(request *admissionv1.AdmissionRequest) bool {
+	for _, raw := range [][]byte{request.Object.Raw, request.OldObject.Raw} {
+		var object struct {
+			Spec struct {
+				ReplicatedJobs, Components []map[string]any
+			}
+		}
+		if (request.Kind.Kind == "JobSet" || request.Kind.Kind == "AppWrapper") && len(raw) > 0 && json.Unmarshal(raw, &object) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPolicies compares the policies with the module on the requests in the file ANSWERS. It skips impossible ones, which an API server rejects before
+// admission: the module answers them with code 400, or the schema of their kind forbids them.
 func TestPolicies(t *testing.T) {
 	path := os.Getenv("ANSWERS")
 	if path == "" {
@@ -185,13 +201,10 @@ func TestPolicies(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if a.Answer.Code == 400 {
-			counts["malformed"]++
-			continue
-		}
 		var request admissionv1.AdmissionRequest
-		if err := json.Unmarshal([]byte(a.Request), &request); err != nil {
-			t.Fatal(err)
+		if a.Answer.Code == 400 || json.Unmarshal([]byte(a.Request), &request) != nil || !hasLists(&request) {
+			counts["impossible"]++
+			continue
 		}
 		if request.Resource.Resource == "" {
 			request.Resource.Group, request.Resource.Version = request.Kind.Group, request.Kind.Version
