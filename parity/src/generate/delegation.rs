@@ -208,49 +208,9 @@ impl Generator {
         names.push("Job".into());
         let kinds: Vec<&str> = names.iter().map(String::as_str).collect();
         if !self.one_in(3) {
-            let mut controllers = json!({});
-            for _ in 0..self.below(4) {
-                let mut entry = json!({});
-                if self.one_in(2) {
-                    set(&mut entry, "kinds", self.some_of(&kinds));
-                }
-                if self.one_in(2) {
-                    set(&mut entry, "namespaces", self.some_of(&PATTERNS));
-                }
-                if self.one_in(2) {
-                    set(
-                        &mut entry,
-                        "status_writers",
-                        self.some_of(&[USERS.as_slice(), &GROUPS].concat()),
-                    );
-                }
-                let name = self.pick(&NAMES);
-                set(
-                    &mut controllers,
-                    name,
-                    if self.one_in(16) { Value::Null } else { entry },
-                );
-            }
-            set(&mut settings, "controllers", controllers);
+            set(&mut settings, "controllers", self.controllers(&kinds));
         }
-        let mut namespaces = Vec::new();
-        for _ in 0..self.pick(&[0, 0, 1, 2, 3]) {
-            let mut entry =
-                json!({"delegation": self.pick(&["required", "required", "forbidden", "allowed"])});
-            let has_labels = self.one_in(3);
-            if has_labels {
-                let key = self.pick(&["team", "example.com/here"]);
-                set(
-                    &mut entry,
-                    "matchLabels",
-                    json!({key: self.pick(&["a", "b"])}),
-                );
-            }
-            if !has_labels || self.one_in(2) {
-                set(&mut entry, "match", self.some_of(&PATTERNS));
-            }
-            namespaces.push(entry);
-        }
+        let namespaces = self.namespaces();
         if !namespaces.is_empty() {
             set(&mut settings, "namespaces", namespaces.into());
         }
@@ -301,6 +261,55 @@ impl Generator {
             set(&mut settings, key, Value::Null);
         }
         settings
+    }
+
+    fn controllers(&mut self, kinds: &[&str]) -> Value {
+        let mut controllers = json!({});
+        for _ in 0..self.below(4) {
+            let mut entry = json!({});
+            if self.one_in(2) {
+                set(&mut entry, "kinds", self.some_of(kinds));
+            }
+            if self.one_in(2) {
+                set(&mut entry, "namespaces", self.some_of(&PATTERNS));
+            }
+            if self.one_in(2) {
+                set(
+                    &mut entry,
+                    "status_writers",
+                    self.some_of(&[USERS.as_slice(), &GROUPS].concat()),
+                );
+            }
+            let name = self.pick(&NAMES);
+            set(
+                &mut controllers,
+                name,
+                if self.one_in(16) { Value::Null } else { entry },
+            );
+        }
+        controllers
+    }
+
+    fn namespaces(&mut self) -> Vec<Value> {
+        let mut namespaces = Vec::new();
+        for _ in 0..self.pick(&[0, 0, 1, 2, 3]) {
+            let mut entry =
+                json!({"delegation": self.pick(&["required", "required", "forbidden", "allowed"])});
+            let has_labels = self.one_in(3);
+            if has_labels {
+                let key = self.pick(&["team", "example.com/here"]);
+                set(
+                    &mut entry,
+                    "matchLabels",
+                    json!({key: self.pick(&["a", "b"])}),
+                );
+            }
+            if !has_labels || self.one_in(2) {
+                set(&mut entry, "match", self.some_of(&PATTERNS));
+            }
+            namespaces.push(entry);
+        }
+        namespaces
     }
 
     fn some_of(&mut self, pool: &[&str]) -> Value {
