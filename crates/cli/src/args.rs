@@ -116,7 +116,6 @@ pub(crate) enum Command {
     },
 }
 
-/// Commands for settings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsCommand {
     /// Print every problem of the settings, each with its position
@@ -141,7 +140,6 @@ pub(crate) enum SettingsCommand {
     Schema,
 }
 
-/// Arguments of `lint`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LintArgs {
     /// Files, folders, or - for standard input
@@ -154,7 +152,6 @@ pub(crate) struct LintArgs {
     pub(crate) manifests: ManifestArgs,
 }
 
-/// Arguments of `diff`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
     /// Stored objects: a file, a folder or /dev/null; with --git, the new objects
@@ -172,7 +169,6 @@ pub(crate) struct DiffArgs {
     pub(crate) manifests: ManifestArgs,
 }
 
-/// Arguments of `review`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReviewArgs {
     /// Files, or - for standard input
@@ -182,7 +178,6 @@ pub(crate) struct ReviewArgs {
     pub(crate) evaluation: EvaluationArgs,
 }
 
-/// Arguments of `replay`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReplayArgs {
     /// Files, which are merged by the time of audit events, or - for standard input
@@ -195,7 +190,6 @@ pub(crate) struct ReplayArgs {
     pub(crate) evaluation: EvaluationArgs,
 }
 
-/// Arguments of `conformance`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ConformanceArgs {
     /// Recordings, as for replay
@@ -224,7 +218,6 @@ pub(crate) struct ConformanceArgs {
     pub(crate) output: ListOutput,
 }
 
-/// Arguments of `settings writers`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WritersArgs {
     /// Audit logs, which are merged by time, or - for standard input; also gzip and zstd
@@ -233,12 +226,8 @@ pub(crate) struct WritersArgs {
     /// Policy settings, which may declare custom kinds
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Output format
-    #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
-    pub(crate) output: WritersOutput,
 }
 
-/// Arguments of commands that evaluate manifests.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ManifestArgs {
     #[command(flatten)]
@@ -251,7 +240,6 @@ pub(crate) struct ManifestArgs {
     pub(crate) evaluation: EvaluationArgs,
 }
 
-/// Arguments that select files in folders.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Folders")]
 pub(crate) struct FolderArgs {
@@ -273,7 +261,6 @@ pub(crate) struct FolderArgs {
     pub(crate) root: Option<PathBuf>,
 }
 
-/// Arguments about known findings.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Baseline")]
 pub(crate) struct BaselineArgs {
@@ -319,7 +306,6 @@ pub(crate) struct EvaluationArgs {
     pub(crate) output: Output,
 }
 
-/// Arguments about the requesting user and the namespace.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct ImpersonationArgs {
@@ -339,7 +325,6 @@ pub(crate) struct ImpersonationArgs {
     pub(crate) groups: Vec<String>,
 }
 
-/// Output format of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// Human-readable text.
@@ -358,7 +343,6 @@ pub(crate) enum Output {
     Gitlab,
 }
 
-/// Output format of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListOutput {
     /// A table.
@@ -367,19 +351,8 @@ pub(crate) enum ListOutput {
     Json,
 }
 
-/// Output format of proposed status writers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WritersOutput {
-    /// YAML for the settings, with comments.
-    Yaml,
-    /// One JSON document.
-    Json,
-}
-
-/// An override of a rule's enforcement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuleOverride {
-    /// Rule id.
     pub(crate) rule: &'static str,
     pub(crate) enforcement: Enforcement,
 }

@@ -1,12 +1,12 @@
 //! Positions in files, and diagnostics other than findings of rules.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use managed_by_offline::{Document, Located, MalformedText, Path};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-/// A range in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Span {
@@ -14,7 +14,6 @@ pub(crate) struct Span {
     pub(crate) line: usize,
     /// The column in characters, from 1.
     pub(crate) column: usize,
-    /// The last line.
     pub(crate) end_line: usize,
     /// The column after the last character.
     pub(crate) end_column: usize,
@@ -29,131 +28,81 @@ pub(crate) struct Source {
 }
 
 /// The kind of a diagnostic that does not come from a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// An object or a setting that could not be evaluated.
     NotEvaluated,
-    /// A file or a document that is neither YAML nor JSON.
     Unreadable,
-    /// An input without a document.
     Empty,
-    /// An exception or a baseline entry without a matching finding.
     UnusedException,
-    /// A YAML key that occurs twice in a mapping.
     DuplicateField,
-    /// A field that the API server drops.
     UnknownField,
-    /// Skipped input: not a regular file, or a submodule.
     Skipped,
-    /// An error in a committed file or in an object in it.
     OldState,
 }
 
 /// Severity of a diagnostic or a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Level {
     Error,
     Warning,
     Note,
 }
 
-impl Level {
-    /// Returns the level in SARIF and text output.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
+/// Formats as in SARIF and text output.
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
-}
-
-/// The documentation of a diagnostic kind.
-pub(crate) struct KindInfo {
-    /// Id in machine formats.
-    pub(crate) id: &'static str,
-    pub(crate) level: Level,
-    pub(crate) title: &'static str,
-    pub(crate) fix: &'static str,
 }
 
 impl Kind {
-    /// All kinds.
-    pub(crate) const ALL: [Self; 8] = [
-        Self::NotEvaluated,
-        Self::Unreadable,
-        Self::Empty,
-        Self::UnusedException,
-        Self::DuplicateField,
-        Self::UnknownField,
-        Self::Skipped,
-        Self::OldState,
+    /// All kinds, each with its severity and its title.
+    pub(crate) const ALL: [(Self, Level, &str); 8] = [
+        (
+            Self::NotEvaluated,
+            Level::Error,
+            "An object or a setting that could not be evaluated",
+        ),
+        (
+            Self::Unreadable,
+            Level::Error,
+            "A file or a document that is neither YAML nor JSON",
+        ),
+        (Self::Empty, Level::Error, "An input without a document"),
+        (
+            Self::UnusedException,
+            Level::Warning,
+            "An exception or a baseline entry that no finding matches",
+        ),
+        (
+            Self::DuplicateField,
+            Level::Warning,
+            "A YAML key that occurs twice in a mapping; kubectl sends the last",
+        ),
+        (
+            Self::UnknownField,
+            Level::Warning,
+            "A field that the API server drops",
+        ),
+        (
+            Self::Skipped,
+            Level::Note,
+            "A path that is not read: not a regular file, or a submodule",
+        ),
+        (
+            Self::OldState,
+            Level::Note,
+            "An error in a committed file or in an object in it",
+        ),
     ];
-
-    /// Returns the documentation.
-    pub(crate) const fn info(self) -> KindInfo {
-        let (id, level, title, fix) = match self {
-            Self::NotEvaluated => (
-                "not-evaluated",
-                Level::Error,
-                "An object that could not be evaluated",
-                "Fix the error in the message.",
-            ),
-            Self::Unreadable => (
-                "unreadable",
-                Level::Error,
-                "A file that is neither YAML nor JSON",
-                "Fix the error in the message, or exclude the file with --exclude.",
-            ),
-            Self::Empty => (
-                "empty",
-                Level::Error,
-                "An input without a document",
-                "Add a document, or allow empty input with --allow-empty.",
-            ),
-            Self::UnusedException => (
-                "unused-exception",
-                Level::Warning,
-                "An exception or a baseline entry that no finding matches",
-                "Remove it.",
-            ),
-            Self::DuplicateField => (
-                "duplicate-field",
-                Level::Warning,
-                "A key that occurs twice in a mapping",
-                "Remove one of them: kubectl sends the last and drops the other.",
-            ),
-            Self::UnknownField => (
-                "unknown-field",
-                Level::Warning,
-                "A field that the API server drops",
-                "Use the field in the message: without it, the built-in controller runs the workload.",
-            ),
-            Self::Skipped => (
-                "skipped",
-                Level::Note,
-                "A path that is not read",
-                "Remove it from the arguments, or check it separately.",
-            ),
-            Self::OldState => (
-                "old-state",
-                Level::Note,
-                "A file or an object of a commit that cannot be evaluated",
-                "None, if the change repairs or deletes it.",
-            ),
-        };
-        KindInfo {
-            id,
-            level,
-            title,
-            fix,
-        }
-    }
 }
 
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        json.serialize_str(self.info().id)
+/// Formats the id in machine formats: `not-evaluated`.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -161,7 +110,6 @@ impl Serialize for Kind {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Diagnostic {
     pub(crate) kind: Kind,
-    /// The file, as the user named it.
     pub(crate) file: Arc<str>,
     /// The line, from 1; 0 for the whole file.
     pub(crate) line: usize,
@@ -172,7 +120,6 @@ pub(crate) struct Diagnostic {
     /// The suggested word, which the message contains too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
-    /// The line of the file.
     #[serde(skip)]
     pub(crate) source: Option<Box<Source>>,
 }
@@ -281,15 +228,14 @@ impl Diagnostic {
         }
     }
 
-    /// Replaces the kind.
     #[must_use]
     pub(crate) fn with_kind(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 
-    /// Returns the severity.
     pub(crate) fn level(&self) -> Level {
-        self.kind.info().level
+        let known = Kind::ALL.iter().find(|(kind, ..)| *kind == self.kind);
+        known.map_or(Level::Error, |(_, level, _)| *level)
     }
 
     /// Returns the range in the file, unless the diagnostic is about the whole file. It is as wide as the excerpt.

@@ -1,11 +1,9 @@
 //! The exit status of a run, and errors that stop a command.
 
 use std::io;
-use std::process::ExitCode;
 
 use crate::diagnostic::Diagnostic;
 
-/// The exit status of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Nothing was denied.
@@ -28,13 +26,6 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
-
-/// The error type of commands.
 #[derive(Debug)]
 pub(crate) enum CliError {
     /// The reader of the output closed it.

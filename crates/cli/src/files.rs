@@ -12,7 +12,6 @@ use crate::diagnostic::{Diagnostic, Kind};
 use crate::exit::CliError;
 use crate::input::Input;
 
-/// Selects files in folders.
 #[derive(Clone)]
 pub(crate) struct FileSelector {
     excluded: Gitignore,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Sides {
 }
 
 /// Files, each with its path, which is the same on both sides.
-pub(crate) type Side = Vec<(PathBuf, Input)>;
+pub(crate) type Side = BTreeMap<PathBuf, Input>;
 
 /// The directory to run git in, and the path to pass, unless it is the whole directory.
 struct Location {
@@ -60,9 +60,9 @@ impl Location {
         git
     }
 
-    /// Runs git and returns its output.
     fn run(mut git: Command) -> Result<Vec<u8>, CliError> {
-        let output = git.output().map_err(|e| cannot_run(&e))?;
+        let output = git.output();
+        let output = output.map_err(|e| CliError::Error(format!("git cannot be run: {e}")))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -141,7 +141,7 @@ impl Location {
     fn contents(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
         let mut git = self.command(&["cat-file", "--batch"]);
         git.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut git = git.spawn().map_err(|e| cannot_run(&e))?;
+        let mut git = git.spawn()?;
         let stdin = git.stdin.take();
         let output = thread::scope(|scope| {
             scope.spawn(move || {
@@ -149,8 +149,7 @@ impl Location {
                 stdin.try_for_each(|mut stdin| stdin.write_all(hashes.join("\n").as_bytes()))
             });
             git.wait_with_output()
-        });
-        let output = output.map_err(|e| cannot_run(&e))?;
+        })?;
         let mut rest = &*output.stdout;
         Ok(hashes.iter().map(|_| next_blob(&mut rest)).collect())
     }
@@ -165,10 +164,6 @@ fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
     let (blob, after) = rest.split_at_checked(size.parse().ok()?)?;
     *rest = after.get(1..).unwrap_or_default();
     Some(blob.to_owned())
-}
-
-fn cannot_run(e: &io::Error) -> CliError {
-    CliError::Error(format!("git cannot be run: {e}"))
 }
 
 /// Returns the files at a path that differ between a commit and the working tree: a file, or the manifests in a folder,
@@ -227,18 +222,18 @@ pub(crate) fn changes(
         }
         if old_mode.starts_with("100") {
             hashes.push(old_hash);
-            sides.old.push((file.clone(), Input::new(&file)));
+            sides.old.insert(file.clone(), Input::new(&file));
         }
         if file.is_file() && !file.is_symlink() {
             let input = Input::in_folder(&file);
-            sides.new.push((file, input));
+            sides.new.insert(file, input);
         }
     }
     if sides.old.is_empty() && !path.exists() {
         let text = "no such file, neither in the working tree nor in the commit";
         return Err(Diagnostic::of_file(&Input::new(path).name, text).into());
     }
-    for ((_, input), bytes) in sides.old.iter_mut().zip(location.contents(&hashes)?) {
+    for (input, bytes) in sides.old.values_mut().zip(location.contents(&hashes)?) {
         let name = Arc::from(format!("{commit}:{}", input.name));
         *input = match bytes {
             Some(bytes) => Input::from_bytes(&name, bytes),

@@ -10,7 +10,6 @@ use managed_by_offline::decode;
 
 use crate::diagnostic::{Diagnostic, Kind};
 
-/// An input to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     /// The name that the user gave, for messages.
@@ -75,7 +74,6 @@ impl Input {
         }
     }
 
-    /// Returns the path of a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.source {
             Source::File(path) => Some(path),
@@ -108,14 +106,12 @@ impl Input {
         }
     }
 
-    /// Reads the input as text.
     pub(crate) fn text(&self) -> Result<String, Diagnostic> {
         let bytes = self.bytes()?;
         let text = decode(&bytes).map_err(|malformed| Diagnostic::new(&self.name, malformed))?;
         Ok(text.into_owned())
     }
 
-    /// Replaces the contents of the file.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Diagnostic> {
         let written = match self.path() {
             Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),

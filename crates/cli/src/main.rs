@@ -53,9 +53,10 @@ fn main() -> ExitCode {
             Exit::Error
         }
     };
-    match io::stdout().flush() {
-        Ok(()) => exit.into(),
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Exit::BrokenPipe.into(),
-        Err(_) => Exit::Error.into(),
-    }
+    let exit = match io::stdout().flush() {
+        Ok(()) => exit,
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Exit::BrokenPipe,
+        Err(_) => Exit::Error,
+    };
+    ExitCode::from(exit as u8)
 }

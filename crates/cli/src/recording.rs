@@ -11,7 +11,6 @@ use crate::diagnostic::Diagnostic;
 use crate::exit::Exit;
 use crate::report::Outcome;
 
-/// Results of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct ReplaySummary {
     /// The evaluated release, if the settings select one.
@@ -26,7 +25,6 @@ pub(crate) struct ReplaySummary {
 }
 
 impl ReplaySummary {
-    /// Returns the exit status of the run.
     pub(crate) fn exit(&self, args: &EvaluationArgs) -> Exit {
         let tally = &self.tally;
         let is_warned = tally.warned.max(tally.stored_with_findings) > 0;
@@ -44,7 +42,6 @@ impl ReplaySummary {
     }
 }
 
-/// Proposed lists of status writers, from audit logs.
 #[derive(Debug)]
 pub(crate) struct WritersProposal {
     /// The files, by index.
@@ -61,17 +58,9 @@ pub(crate) struct WritersProposal {
 /// Proposed status writers of a kind or a controller.
 #[derive(Debug)]
 pub(crate) struct WriterList {
-    /// The kind or the controller.
     pub(crate) name: String,
     /// The error if the settings reject the name.
     pub(crate) error: Option<String>,
     /// Writers, each with the error if the settings reject it in this list.
     pub(crate) writers: Vec<(StatusWriter, Option<String>)>,
-}
-
-impl WritersProposal {
-    /// Returns true if there is a proposal that covers all input.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.errors.is_empty() && self.totals.undecided == 0 && self.totals.writes > 0
-    }
 }

@@ -5,7 +5,6 @@ use std::str::FromStr;
 use managed_by::{Release, ReleaseSet, UnknownRelease};
 use serde::Deserialize;
 
-/// The releases to evaluate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum Kubernetes {

@@ -1,11 +1,12 @@
 //! The results of a command, before they are printed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{ObjectReport, Operation, ReleaseMatrix, Remark, ReportedFinding};
+use managed_by_offline::{ObjectReport, Operation, ReleaseMatrix, ReportedFinding};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -14,44 +15,35 @@ use crate::diagnostic::{self, Diagnostic, Level, Source, Span};
 use crate::exit::Exit;
 use crate::format::single_line;
 
-/// Returns the URL of a rule's page.
 pub(crate) fn page(rule: &Rule) -> String {
     let pages = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules";
     format!("{pages}/{}.md", rule.id())
 }
 
-/// A command that produces a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The command, as the user types it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     #[default]
     Lint,
     Diff,
     Review,
     Replay,
+    #[serde(rename = "settings check")]
     SettingsCheck,
 }
 
-impl Kind {
-    /// Returns the name of the command as the user types it.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Lint => "lint",
-            Self::Diff => "diff",
-            Self::Review => "review",
-            Self::Replay => "replay",
-            Self::SettingsCheck => "settings check",
-        }
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
-/// The results of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// The command.
     pub(crate) kind: Kind,
     /// True if a warning fails the run like a denial.
     pub(crate) denies_warnings: bool,
-    /// Evaluated requests.
     pub(crate) results: Vec<Outcome>,
     /// Errors, warnings and notes about files and objects.
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -67,37 +59,27 @@ pub(crate) struct Report {
     pub(crate) hints: BTreeMap<String, (String, u64)>,
     /// True if the input may contain nothing to evaluate, such as a comparison without changes.
     pub(crate) may_be_empty: bool,
-    /// Counts of other files and values.
-    pub(crate) counts: Counts,
-}
-
-/// Counts of files and values that are not reported individually.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    /// Unreadable files that are skipped.
+    /// Number of unreadable files that are skipped.
     pub(crate) skipped: usize,
-    /// Inputs without a document that are not errors: files in folders, or all inputs.
+    /// Number of inputs without a document that are not errors: files in folders, or all inputs.
     pub(crate) empty: usize,
-    /// Values corrected in the files.
+    /// Number of values corrected in the files.
     pub(crate) fixed: usize,
 }
 
-/// An evaluated request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Outcome {
-    /// The file, as the user named it.
     pub(crate) file: Arc<str>,
     /// Position of the object's start.
-    #[serde(flatten, serialize_with = "start")]
+    #[serde(flatten)]
     pub(crate) span: Option<Span>,
     pub(crate) object: ObjectName,
-    /// The operation.
     #[serde(flatten)]
     pub(crate) operation: Operation,
     /// A note besides the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) remark: Option<Remark>,
+    pub(crate) remark: Option<&'static str>,
     /// Paths that differ but are not evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unchecked: Vec<String>,
@@ -110,7 +92,6 @@ pub(crate) struct Outcome {
     /// The decision; in JSON as `allowed`, `code` and `message`.
     #[serde(flatten, serialize_with = "decision")]
     pub(crate) decision: Decision,
-    /// Warnings for the client.
     pub(crate) warnings: Vec<String>,
     /// Verdicts per release, if several are evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +99,6 @@ pub(crate) struct Outcome {
     /// Evaluated releases that drop `managedBy` from the object unless their feature gate is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped_by: Option<ReleaseSet>,
-    /// Findings of the rules.
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -129,7 +109,6 @@ pub(crate) struct Finding {
     pub(crate) reported: ReportedFinding,
     #[serde(flatten)]
     pub(crate) span: Option<Span>,
-    /// The line of the file.
     #[serde(skip)]
     pub(crate) source: Option<Source>,
     /// The reason why the finding does not count, if it does not.
@@ -153,7 +132,7 @@ pub(crate) struct Annotation<'r> {
     pub(crate) file: &'r str,
     pub(crate) span: Option<Span>,
     /// Id of the rule or of the kind of diagnostic.
-    pub(crate) id: &'static str,
+    pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) suggestion: Option<&'r str>,
     /// The finding with its request; [`None`] for a diagnostic.
@@ -184,34 +163,24 @@ impl Finding {
 impl Outcome {
     /// Describes the releases with a finding. Returns [`None`] if no release was requested and all releases agree.
     pub(crate) fn releases_of(&self, finding: &Finding) -> Option<String> {
-        match (self.releases, finding.reported.releases) {
-            (Some(matrix), Some(denied)) if finding.is_denial() => {
-                let accepted = matrix.evaluated().without(denied);
-                Some(ReleaseMatrix { accepted, denied }.to_string())
+        let releases = finding.reported.releases?;
+        Some(match self.releases {
+            Some(matrix) if finding.is_denial() => {
+                let accepted = matrix.evaluated().without(releases);
+                let denied = releases;
+                ReleaseMatrix { accepted, denied }.to_string()
             }
-            (Some(matrix), _) => Some(matrix.to_string()),
-            (None, Some(releases)) => Some(format!("kube-apiserver {releases} denies it")),
-            (None, None) => None,
-        }
+            Some(_) => format!("found by {releases}"),
+            None => format!("kube-apiserver {releases} denies it"),
+        })
     }
 
-    /// Returns the text of a finding, including the releases with it if they differ, and the releases that deny it if
-    /// several are evaluated.
+    /// Returns the text of a finding, with its releases.
     pub(crate) fn text_of(&self, finding: &Finding) -> String {
         let text = &finding.reported.text;
-        let (is_denial, has_matrix) = (finding.is_denial(), self.releases.is_some());
-        let evaluated = self
-            .releases
-            .map_or_else(ReleaseSet::all, ReleaseMatrix::evaluated);
-        match finding.reported.releases {
-            Some(releases) if is_denial && has_matrix || releases != evaluated => {
-                let releases = match self.releases_of(finding) {
-                    Some(releases) if is_denial || !has_matrix => releases,
-                    _ => format!("found by {releases}"),
-                };
-                format!("{text} ({releases})")
-            }
-            _ => text.clone(),
+        match self.releases_of(finding) {
+            Some(releases) => format!("{text} ({releases})"),
+            None => text.clone(),
         }
     }
 
@@ -295,11 +264,9 @@ impl Outcome {
     }
 }
 
-/// Totals of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) evaluated: usize,
-    /// Denied requests.
     pub(crate) denied: usize,
     /// Requests accepted with a warning.
     pub(crate) warned: usize,
@@ -358,7 +325,7 @@ impl Report {
                 level: finding.level(),
                 file: &outcome.file,
                 span: finding.span.clone().or_else(|| outcome.span.clone()),
-                id: finding.reported.rule.id(),
+                id: finding.reported.rule.id().to_owned(),
                 text: format!("{}: {}", outcome.object, outcome.text_of(finding)),
                 suggestion: finding.reported.suggestion.as_deref(),
                 finding: Some((outcome, finding)),
@@ -368,7 +335,7 @@ impl Report {
             level: diagnostic.level(),
             file: &diagnostic.file,
             span: diagnostic.span(),
-            id: diagnostic.kind.info().id,
+            id: diagnostic.kind.to_string(),
             text: diagnostic.text.clone(),
             suggestion: diagnostic.suggestion.as_deref(),
             finding: None,
@@ -376,7 +343,6 @@ impl Report {
         findings.chain(diagnostics)
     }
 
-    /// Returns the exit status of the run.
     pub(crate) fn exit(&self, args: &EvaluationArgs) -> Exit {
         let totals = self.totals();
         let is_warned = totals.warned > 0 || totals.warnings > 0;
@@ -406,10 +372,8 @@ impl Report {
     pub(crate) fn configure(&mut self, args: &EvaluationArgs) {
         self.denies_warnings = args.deny_warnings;
         if args.allow_empty {
-            self.counts.empty = self
-                .counts
-                .empty
-                .saturating_add(self.remove(diagnostic::Kind::Empty));
+            let empty = self.remove(diagnostic::Kind::Empty);
+            self.empty = self.empty.saturating_add(empty);
         }
     }
 
@@ -421,7 +385,6 @@ impl Report {
         before.saturating_sub(self.diagnostics.len())
     }
 
-    /// Appends other reports.
     pub(crate) fn append(&mut self, others: Vec<Self>) {
         for mut other in others {
             self.results.append(&mut other.results);
@@ -429,9 +392,9 @@ impl Report {
             self.deleted.append(&mut other.deleted);
             self.created.append(&mut other.created);
             self.files.append(&mut other.files);
-            self.counts.skipped = self.counts.skipped.saturating_add(other.counts.skipped);
-            self.counts.empty = self.counts.empty.saturating_add(other.counts.empty);
-            self.counts.fixed = self.counts.fixed.saturating_add(other.counts.fixed);
+            self.skipped = self.skipped.saturating_add(other.skipped);
+            self.empty = self.empty.saturating_add(other.empty);
+            self.fixed = self.fixed.saturating_add(other.fixed);
             for (text, (position, count)) in other.hints {
                 let (_, total) = self.hints.entry(text).or_insert((position, 0));
                 *total = total.saturating_add(count);
@@ -447,13 +410,6 @@ impl Report {
         let count = self.unsupported.entry(kind).or_default();
         *count = count.saturating_add(more);
     }
-}
-
-/// Serializes the start position of an object.
-#[expect(clippy::ref_option, reason = "serde's signature")]
-fn start<S: Serializer>(span: &Option<Span>, json: S) -> Result<S::Ok, S::Error> {
-    let span = span.iter();
-    json.collect_map(span.flat_map(|span| [("line", span.line), ("column", span.column)]))
 }
 
 /// Serializes `allowed`, and for a denial `code` and `message`.

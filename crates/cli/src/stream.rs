@@ -282,9 +282,8 @@ fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Optio
     if let Err(e) = file.by_ref().take(4).read_to_end(&mut start) {
         return Some(format!("cannot be read: {e}"));
     }
-    let format = start.clone();
-    let whole = io::Cursor::new(start).chain(file);
-    match &*format {
+    let whole = io::Cursor::new(start.clone()).chain(file);
+    match &*start {
         [] => Some(String::new()),
         [0x1f, 0x8b, ..] => pump_plain(MultiGzDecoder::new(whole), "gzip", chunk, to),
         [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole) {

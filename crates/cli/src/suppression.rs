@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use managed_by::rule;
 use managed_by_offline::MalformedText;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::args::{BaselineArgs, unknown_rule};
@@ -58,7 +57,7 @@ pub(crate) fn exceptions(object: &str) -> Result<BTreeMap<&'static str, String>,
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Baseline {
-    #[serde(deserialize_with = "format")]
+    /// Always 1.
     format: u32,
     findings: BTreeSet<KnownFinding>,
     /// The folder that file names are relative to.
@@ -74,14 +73,6 @@ struct KnownFinding {
     object: String,
     rule: String,
     path: String,
-}
-
-/// Deserializes the version of the format, which must be 1.
-fn format<'d, D: Deserializer<'d>>(json: D) -> Result<u32, D::Error> {
-    match u32::deserialize(json)? {
-        1 => Ok(1),
-        other => Err(D::Error::custom(format!("format {other}, expected 1"))),
-    }
 }
 
 /// Suppresses the findings in the baseline, or writes all findings to it.
@@ -136,12 +127,17 @@ impl Baseline {
             }
             error
         })?;
-        serde_json::from_slice(&bytes).map_err(|e| {
+        let error = |line, column, text: &str| {
             // serde's messages contain the name of the Rust type.
-            let text = e.to_string().replace("struct Baseline", "an object");
+            let text = text.replace("struct Baseline", "an object");
             let text = format!("not a baseline: {text}");
-            Diagnostic::new(&input.name, MalformedText::at(e.line(), e.column(), text)).into()
-        })
+            Diagnostic::new(&input.name, MalformedText::at(line, column, text))
+        };
+        match serde_json::from_slice::<Self>(&bytes) {
+            Ok(baseline) if baseline.format == 1 => Ok(baseline),
+            Ok(_) => Err(error(0, 0, "expected format 1").into()),
+            Err(e) => Err(error(e.line(), e.column(), &e.to_string()).into()),
+        }
     }
 
     /// Returns a file name relative to the folder of the baseline.

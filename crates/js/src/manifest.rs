@@ -2,7 +2,7 @@
 
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::{Document, ObjectReport, Path, Remark, Request};
+use managed_by_offline::{Document, ObjectReport, Path, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -239,7 +239,7 @@ impl<'s> Answers<'s> {
         let mut object_verdict = ObjectVerdict {
             request: written,
             verdict: verdict_of_settings,
-            remark: request.remark.map(Remark::as_str),
+            remark: request.remark,
             releases,
         };
         for finding in &mut object_verdict.verdict.findings {

@@ -2,7 +2,7 @@
 
 use managed_by::{ReleaseSet, Settings};
 use managed_by_offline::replay::{ObjectName, RecordPosition, Row, RowKey, StepResult};
-use managed_by_offline::{Evaluator, Replay, Step, Tally, complete};
+use managed_by_offline::{Evaluator, Replay, SkipReason, Step, Tally, complete, split_documents};
 use self_cell::self_cell;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -66,8 +66,8 @@ pub struct ReplayStep {
     pub verdict: Option<ReviewVerdict>,
     /// Reason if the document could not be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional, type = "SkipReason"))]
-    pub skipped: Option<&'static str>,
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub skipped: Option<SkipReason>,
     /// Message with this reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -216,7 +216,9 @@ impl Replayer {
         let mut steps = Vec::new();
         let lines = self.lines;
         let more = self.replay.with_dependent_mut(|_, replay| {
-            replay.chunk(&bytes, 0, lines, |step| steps.push(ReplayStep::of(step)))
+            let (documents, more) = split_documents(&bytes, 0, lines);
+            replay.documents(&documents, 0, |step| steps.push(ReplayStep::of(step)));
+            more
         });
         self.lines = lines.saturating_add(more);
         crate::answer(&Ok(steps))
@@ -247,7 +249,7 @@ impl ReplayStep {
                 entry.verdict = Some(ReviewVerdict::of(request.report));
             }
             StepResult::Skipped(skipped) => {
-                entry.skipped = Some(skipped.reason.as_str());
+                entry.skipped = Some(skipped.reason);
                 entry.message = Some(skipped.text);
             }
         }

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 /// Evaluates requests according to settings.
 #[derive(Debug)]
 pub struct Evaluator<'s> {
-    settings: Settings<'s>,
+    pub(crate) settings: Settings<'s>,
     /// Releases to evaluate; [`None`] uses the settings.
     releases: Option<ReleaseSet>,
 }
@@ -91,10 +91,6 @@ impl<'s> Evaluator<'s> {
     /// otherwise the settings select one release, or the findings common to all.
     pub fn new(settings: Settings<'s>, releases: Option<ReleaseSet>) -> Self {
         Self { settings, releases }
-    }
-
-    pub(crate) fn settings(&self) -> &Settings<'s> {
-        &self.settings
     }
 
     /// Returns true if the library supports the kind or the settings declare it.

@@ -21,7 +21,6 @@ impl<'a> Members<'a> {
         serde_json::from_str(json).ok()
     }
 
-    /// Returns the raw names and values.
     pub(crate) fn raw(&self) -> &[(&'a str, &'a str)] {
         &self.0
     }
@@ -76,7 +75,6 @@ pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
     Some(elements.into_iter().map(RawValue::get).collect())
 }
 
-/// Decodes a JSON string.
 pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     let body = json.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', body.as_bytes()).is_some() {

@@ -55,7 +55,7 @@ pub use document::{Document, Located};
 pub use evaluator::{Evaluator, ObjectReport, ReleaseMatrix, ReportedFinding};
 pub use path::Path;
 pub use replay::{RecordPosition, Replay, StatusWriters, Step, Tally};
-pub use request::{Operation, Remark, Request};
+pub use request::{Operation, Request};
 pub use settings::{SettingsText, with_overrides};
 pub use skipped::{SkipReason, SkippedRecord};
 pub use split::{SourceDocument, complete, received_time, split_documents};

@@ -7,7 +7,7 @@ use crate::json::{Members, elements, is_equal};
 use crate::object_name::ObjectName;
 use crate::path::Path;
 use crate::record::State;
-use crate::request::{Operation, Remark, Request, RequestUser};
+use crate::request::{Operation, Request, RequestUser};
 use crate::text::MalformedText;
 
 /// Maximum depth of nested lists.
@@ -92,8 +92,14 @@ impl Object<'_> {
     pub fn request<'o>(&'o self, namespace: &'o str, user: &'o UserInfo<'o>) -> Request<'o> {
         let (operation, remark) = match (self.state.has_status(), self.state.is_from_server()) {
             (false, _) => (Operation::Create, None),
-            (true, true) => (Operation::Stored, Some(Remark::Stored)),
-            (true, false) => (Operation::Create, Some(Remark::StatusDropped)),
+            (true, true) => (
+                Operation::Stored,
+                Some("evaluated as a stored object, with its status"),
+            ),
+            (true, false) => (
+                Operation::Create,
+                Some("the API server drops the status of a create"),
+            ),
         };
         let request = self.request_for(operation, None, namespace, user);
         Request { remark, ..request }

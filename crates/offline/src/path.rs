@@ -1,17 +1,8 @@
 //! Field paths in the library's notation: `spec.replicatedJobs[0].template.spec.managedBy`, `rules["managed-by/format"]`.
 
-/// A parsed field path.
+/// A parsed field path: member names, array indexes and user-defined keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Path(Vec<Segment>);
-
-/// A segment of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment {
-    /// A member of an object.
-    Member(String),
-    /// The contents of brackets: an array index, or a user-defined key.
-    Bracket(String),
-}
+pub struct Path(Vec<String>);
 
 impl Path {
     /// Parses a path. Malformed paths are parsed as far as possible.
@@ -20,23 +11,20 @@ impl Path {
         let mut rest = text;
         while !rest.is_empty() {
             rest = rest.strip_prefix('.').unwrap_or(rest);
-            if let Some(bracket) = rest.strip_prefix('[') {
-                let (key, after) = bracketed(bracket);
-                segments.push(Segment::Bracket(key));
-                rest = after;
+            let (segment, after) = if let Some(bracket) = rest.strip_prefix('[') {
+                bracketed(bracket)
             } else if rest.starts_with('"') {
-                let (key, after) = quoted(rest);
-                segments.push(Segment::Member(key));
-                rest = after;
+                quoted(rest)
             } else {
                 let end = rest.find(['.', '[']).unwrap_or(rest.len());
                 let (name, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
                 if name.is_empty() {
                     break;
                 }
-                segments.push(Segment::Member(name.to_owned()));
-                rest = after;
-            }
+                (name.to_owned(), after)
+            };
+            segments.push(segment);
+            rest = after;
         }
         Self(segments)
     }
@@ -47,25 +35,8 @@ impl Path {
         Self(self.0.iter().chain(&inner.0).cloned().collect())
     }
 
-    pub(crate) fn segments(&self) -> &[Segment] {
+    pub(crate) fn segments(&self) -> &[String] {
         &self.0
-    }
-}
-
-impl Segment {
-    /// Returns the segment as a key.
-    pub(crate) fn key(&self) -> &str {
-        match self {
-            Self::Member(key) | Self::Bracket(key) => key,
-        }
-    }
-
-    /// Returns the segment as an array index, if it is a number.
-    pub(crate) fn index(&self) -> Option<usize> {
-        match self {
-            Self::Bracket(text) => text.parse().ok(),
-            Self::Member(_) => None,
-        }
     }
 }
 
@@ -102,7 +73,7 @@ mod tests {
     use super::Path;
 
     #[test]
-    fn every_form_of_the_library_is_taken_apart() {
+    fn all_notations_are_parsed() {
         for (text, expected) in [
             ("", &[][..]),
             ("spec.managedBy", &["spec", "managedBy"]),
@@ -121,8 +92,7 @@ mod tests {
             ("..", &[]),
         ] {
             let path = Path::parse(text);
-            let keys: Vec<_> = path.segments().iter().map(super::Segment::key).collect();
-            assert_eq!(keys, expected, "{text}");
+            assert_eq!(path.segments(), expected, "{text}");
         }
     }
 }

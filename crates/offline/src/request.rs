@@ -67,8 +67,8 @@ impl Serialize for Operation {
 pub struct Request<'a> {
     /// The operation.
     pub operation: Operation,
-    /// A note about the request, besides the verdict.
-    pub remark: Option<Remark>,
+    /// A note about the request, besides the verdict. It is not a warning.
+    pub remark: Option<&'static str>,
     /// The object after the change.
     pub(crate) state: &'a State<'a>,
     /// The object before an update.
@@ -77,31 +77,6 @@ pub struct Request<'a> {
     pub(crate) is_half: bool,
     pub(crate) namespace: &'a str,
     pub(crate) user: RequestUser<'a>,
-}
-
-/// A note about a request, besides the verdict. It is not a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remark {
-    /// The manifest has a status, which is not evaluated.
-    StatusDropped,
-    /// The object is evaluated as stored.
-    Stored,
-}
-
-impl Remark {
-    /// Returns the note as text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StatusDropped => "the API server drops the status of a create",
-            Self::Stored => "evaluated as a stored object, with its status",
-        }
-    }
-}
-
-impl Serialize for Remark {
-    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        json.serialize_str(self.as_str())
-    }
 }
 
 /// The requesting user.

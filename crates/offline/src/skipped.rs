@@ -1,5 +1,9 @@
 //! Records of a history that cannot be evaluated.
 
+use std::fmt;
+
+use serde::Serialize;
+
 /// A record that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedRecord {
@@ -10,7 +14,9 @@ pub struct SkippedRecord {
 }
 
 /// Reason why a record could not be evaluated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
     /// Not JSON, such as a truncated line.
     NotJson,
@@ -28,29 +34,10 @@ pub enum SkipReason {
     Malformed,
 }
 
-impl SkipReason {
-    /// All reasons.
-    pub const ALL: [Self; 7] = [
-        Self::NotJson,
-        Self::UnknownDocument,
-        Self::WatchError,
-        Self::NoObject,
-        Self::OutOfOrder,
-        Self::NoPreviousState,
-        Self::Malformed,
-    ];
-
-    /// Returns the identifier.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotJson => "not-json",
-            Self::UnknownDocument => "unknown-document",
-            Self::WatchError => "watch-error",
-            Self::NoObject => "no-object",
-            Self::OutOfOrder => "out-of-order",
-            Self::NoPreviousState => "no-previous-state",
-            Self::Malformed => "malformed",
-        }
+/// Formats as in JSON: `not-json`.
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

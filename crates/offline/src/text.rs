@@ -122,7 +122,6 @@ impl<'t> LineIndex<'t> {
         advance(checkpoint, self.between(index.saturating_mul(STEP), offset))
     }
 
-    /// Creates an error at a byte offset.
     pub(crate) fn malformed(&self, offset: usize, text: impl Into<String>) -> MalformedText {
         let (line, column) = self.position(offset);
         MalformedText::at(line, column, text)

@@ -41,7 +41,7 @@ impl Evaluator<'_> {
     ) -> Vec<UnknownField> {
         let field = |kind: &Kind<'_>| kind.managed_by_path().to_owned();
         let builtin = Kind::find(object.group(), object.version(), object.kind());
-        let declared = || with_kind(request, self.settings(), field).ok().flatten();
+        let declared = || with_kind(request, &self.settings, field).ok().flatten();
         let intended = builtin.map(field).or_else(declared);
         let Some((intended, root)) = intended.zip(Members::parse(object.json())) else {
             return Vec::new();

@@ -68,7 +68,8 @@ impl Unwrapper {
     fn end_line(&mut self, format: Format, to: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
         // Lines of the other stream may interrupt an event.
-        let is_error = matches!(format, Format::Prefixed) && is_from_stderr(&line);
+        let stream = line.split(|byte| *byte == b' ').nth(1);
+        let is_error = matches!(format, Format::Prefixed) && stream == Some(b"stderr");
         if !self.event.is_empty() && is_error != self.is_error {
             return to.push(b'\n');
         }
@@ -109,10 +110,6 @@ impl Format {
             Self::Plain
         }
     }
-}
-
-fn is_from_stderr(line: &[u8]) -> bool {
-    line.split(|byte| *byte == b' ').nth(1) == Some(b"stderr")
 }
 
 /// Parses `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` instead of `F` if the next line continues the text, and

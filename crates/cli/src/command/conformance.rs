@@ -15,7 +15,6 @@ use crate::exit::{CliError, Exit};
 use crate::format::{count_of, number};
 use crate::output::{self, plain::plain};
 
-/// Reports on the writes in recordings.
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError> {
     let controller = &*args.controller;
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
@@ -69,7 +68,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     }
     if let Some(nothing) = &nothing {
         let level = output::level_of_nothing(args.allow_empty);
-        anstream::eprintln!("{}: {}", level.as_str(), plain(nothing));
+        anstream::eprintln!("{level}: {}", plain(nothing));
     }
     Ok(Exit::first([
         (errors.count() > 0, Exit::Error),
@@ -81,16 +80,13 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
 /// Returns the message for a controller without writes.
 fn nothing(writes: &managed_by_report::Recording<'_>, controller: &str) -> String {
     let others = writes.others();
-    let hint = match nearest_name(controller, others.clone().map(|(name, _)| name)) {
-        Some(near) => format!(", did you mean {near}?"),
-        None => ".".to_owned(),
-    };
+    let near = nearest_name(controller, others.clone().map(|(name, _)| name));
+    let hint = near.map_or(".".to_owned(), |near| format!(", did you mean {near}?"));
     let others = others.map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")));
-    let others: Vec<_> = others.collect();
-    let others = match others.len() {
-        0 => "no controller".to_owned(),
-        _ => others.join(", "),
-    };
+    let mut others = others.collect::<Vec<_>>().join(", ");
+    if others.is_empty() {
+        others.push_str("no controller");
+    }
     format!(
         "no recorded write is to an object of {controller}{hint} There are writes to objects of {others}"
     )

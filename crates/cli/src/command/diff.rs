@@ -1,6 +1,6 @@
 //! `managed-by diff`: evaluates the updates between two files or folders, or since a commit.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
 /// deleted.
 fn side(path: &Path, selector: &FileSelector) -> Result<Side, CliError> {
     if path.as_os_str() == "/dev/null" {
-        return Ok(Vec::new());
+        return Ok(Side::new());
     }
     if path.as_os_str() != "-" && !path.exists() {
         return Err(Diagnostic::of_file(&Input::new(path).name, "no such file").into());
@@ -65,31 +65,19 @@ fn side(path: &Path, selector: &FileSelector) -> Result<Side, CliError> {
 
 /// Removes files with the same path and contents on both sides. Their objects would be paired with themselves. Returns
 /// true if there are any.
-fn remove_unchanged(sides: &mut Sides) -> bool {
-    let new: BTreeMap<&PathBuf, &Input> =
-        sides.new.iter().map(|(path, file)| (path, file)).collect();
-    let is_unchanged = |(path, old): &(PathBuf, Input)| {
-        let (old, new) = (old.bytes(), new.get(path).map(|new| new.bytes()));
-        matches!((old, new), (Ok(old), Some(Ok(new))) if old == new)
-    };
-    let unchanged: Vec<bool> = sides.old.par_iter().map(is_unchanged).collect();
-    let mut unchanged = unchanged.into_iter();
-    let mut paths = Vec::new();
-    sides.old.retain(|(path, _)| {
-        let is_unchanged = unchanged.next() == Some(true);
-        if is_unchanged {
-            paths.push(path.clone());
-        }
-        !is_unchanged
+fn remove_unchanged(Sides { old, new, .. }: &mut Sides) -> bool {
+    let unchanged = old.par_iter().filter(|(path, old)| {
+        let new = new.get(*path).map(Input::bytes);
+        matches!((old.bytes(), new), (Ok(old), Some(Ok(new))) if old == new)
     });
-    paths.sort_unstable();
-    sides
-        .new
-        .retain(|(path, _)| paths.binary_search(path).is_err());
-    !paths.is_empty()
+    let unchanged: Vec<PathBuf> = unchanged.map(|(path, _)| path.clone()).collect();
+    for path in &unchanged {
+        old.remove(path);
+        new.remove(path);
+    }
+    !unchanged.is_empty()
 }
 
-/// Options of a comparison.
 struct Comparison<'c> {
     context: Context<'c>,
     /// True if only the status is updated.
@@ -98,7 +86,6 @@ struct Comparison<'c> {
     is_history: bool,
 }
 
-/// An old object.
 struct OldObject {
     json: String,
     /// The error in the object, with its position.
@@ -128,28 +115,20 @@ impl Comparison<'_> {
         let new_entries: Vec<_> = new_files.into_iter().flatten().collect();
         let pairs = pairs(&old_entries, &new_entries);
 
-        let mut rest = &*pairs;
-        let mut work = Vec::with_capacity(counts.len());
-        for ((_, file), count) in sides.new.iter().zip(counts) {
-            let (own, others) = rest.split_at_checked(count).unwrap_or_default();
-            work.push((file, own));
-            rest = others;
-        }
+        let mut rest = pairs.iter().copied();
+        let files = sides.new.values().zip(counts);
+        let work: Vec<(_, Vec<_>)> = files
+            .map(|(file, count)| (file, rest.by_ref().take(count).collect()))
+            .collect();
         let reports = work
             .par_iter()
             .map(|(file, pairs)| self.evaluate_file(file, pairs, &old_objects));
         let reports: Vec<Report> = reports.collect();
         report.append(reports);
 
-        let mut is_paired = vec![false; old_entries.len()];
-        for index in pairs.into_iter().flatten() {
-            if let Some(is_paired) = is_paired.get_mut(index) {
-                *is_paired = true;
-            }
-        }
-        for ((entry, object), is_paired) in old_entries.into_iter().zip(old_objects).zip(is_paired)
-        {
-            if is_paired {
+        let paired: BTreeSet<usize> = pairs.into_iter().flatten().collect();
+        for (index, (entry, object)) in old_entries.into_iter().zip(old_objects).enumerate() {
+            if paired.contains(&index) {
                 report.diagnostics.extend(object.error);
             } else if self.context.supports(&entry.name) {
                 report.deleted.push(entry.name);
@@ -191,7 +170,7 @@ impl Comparison<'_> {
             let error = malformed.map(|malformed| with_kind(located.error(&name, &malformed)));
             objects.push((Entry::new(path, name, &json), OldObject { json, error }));
         });
-        report.counts.empty = 0;
+        report.empty = 0;
         report.diagnostics = report.diagnostics.into_iter().map(with_kind).collect();
         (objects, report)
     }
@@ -248,7 +227,6 @@ impl Comparison<'_> {
         report
     }
 
-    /// Evaluates the update of an object.
     fn update(
         &self,
         located: &LocatedObject<'_, '_>,

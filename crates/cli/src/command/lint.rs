@@ -17,7 +17,6 @@ use crate::input::Input;
 use crate::report::Report;
 use crate::suppression::exceptions;
 
-/// Evaluates the manifests at paths.
 pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;
@@ -83,7 +82,7 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
     // Keep the byte order mark before the text.
     let mark = bytes.get(..mark).unwrap_or_default();
     input.write(&[mark, edited.as_bytes()].concat())?;
-    report.counts.fixed = edits.len();
+    report.fixed = edits.len();
     Ok(())
 }
 

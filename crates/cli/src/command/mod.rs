@@ -67,7 +67,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
 /// Applies the baseline and prints the results for manifests.
 fn finish(mut report: Report, args: &ManifestArgs, quiet: bool) -> Result<Exit, CliError> {
     if args.folders.skip_unreadable {
-        report.counts.skipped = report.remove(Kind::Unreadable);
+        report.skipped = report.remove(Kind::Unreadable);
     }
     let evaluation = &args.evaluation;
     report.configure(evaluation);

@@ -1,6 +1,5 @@
 //! Reads the objects in files, evaluates the supported ones and reports errors.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,15 +31,11 @@ impl<'c> Context<'c> {
     ) -> Result<Self, CliError> {
         let user = &args.user;
         Ok(Self {
-            evaluator: settings.evaluator()?,
+            evaluator: settings.evaluator(true)?,
             namespace: user.namespace.as_deref().unwrap_or("default"),
             user: UserInfo {
-                username: Cow::Borrowed(&user.user),
-                groups: user
-                    .groups
-                    .iter()
-                    .map(|group| Cow::Borrowed(&**group))
-                    .collect(),
+                username: (&*user.user).into(),
+                groups: user.groups.iter().map(|group| (&**group).into()).collect(),
             },
         })
     }
@@ -104,7 +99,7 @@ pub(super) fn for_each_document(
     };
     if text.trim().is_empty() {
         if input.is_in_folder {
-            report.counts.empty = report.counts.empty.saturating_add(1);
+            report.empty = report.empty.saturating_add(1);
         } else {
             report.diagnostics.push(input.empty());
         }

@@ -1,23 +1,13 @@
 //! `managed-by explain` and `managed-by man`: print pages.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use anstyle::{Effects, Style};
 use clap::CommandFactory as _;
 use managed_by::{AdmissionRequest, Decision, Example, Rule, RuleSource, Settings, review, rule};
-use textwrap::Options;
 
 use crate::args::{Args, did_you_mean, unknown_rule};
 use crate::exit::{CliError, Exit};
-use crate::format::single_line;
 use crate::report::page;
-
-const BOLD: Style = Style::new().effects(Effects::BOLD);
-const CODE: Style = anstyle::AnsiColor::Cyan.on_default();
-
-/// Maximum line length.
-const WIDTH: usize = 100;
 
 pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
     let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
@@ -25,7 +15,6 @@ pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
     Ok(Exit::Accepted)
 }
 
-/// Prints the manual page of the program or of a command.
 pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     let mut program = Args::command();
     program.build();
@@ -42,69 +31,40 @@ pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     Ok(Exit::Accepted)
 }
 
-/// Returns the page of a rule.
+/// Returns the page of a rule as Markdown.
 fn text(rule: &Rule) -> String {
     let docs = rule.documentation();
-    let mut page = String::new();
-    heading(&mut page, rule.id());
-    paragraph(&mut page, &format!("{}.", docs.title.trim_end_matches('.')));
-    for part in docs.text.split("\n\n") {
-        paragraph(&mut page, part);
-    }
-    let default = rule.default_enforcement().as_str();
-    paragraph(&mut page, &format!("Default: `{default}`"));
-    let mut source = format!("Source: {}", rule.source());
-    if let RuleSource::Upstream {
-        deviation: Some(deviation),
-        ..
-    } = rule.source()
-    {
-        let _ = write!(source, ". Deviation: {deviation}");
-    }
-    paragraph(&mut page, &source);
-    heading(&mut page, "Fix");
-    paragraph(&mut page, docs.fix);
-    heading(&mut page, "Accepted");
-    example(&mut page, &docs.accepted);
-    heading(&mut page, "Rejected");
-    example(&mut page, &docs.rejected);
-    if let Some(answer) = answer(&docs.rejected) {
-        paragraph(&mut page, &answer);
-    }
-    let _ = writeln!(page, "{}", self::page(rule));
-    page
+    let source = rule.source();
+    let deviation = match source {
+        RuleSource::Upstream {
+            deviation: Some(deviation),
+            ..
+        } => format!(". Deviation: {deviation}"),
+        _ => String::new(),
+    };
+    let answer = answer(&docs.rejected).map(|answer| format!("\n{answer}\n"));
+    format!(
+        "# {}\n\n{}.\n\n{}\n\nDefault: `{}`\n\nSource: {source}{deviation}\n\n## Fix\n\n{}\n\n## Accepted\n\n{}\n## Rejected\n\n{}{}\n{}\n",
+        rule.id(),
+        docs.title.trim_end_matches('.'),
+        docs.text,
+        rule.default_enforcement().as_str(),
+        docs.fix,
+        example(&docs.accepted),
+        example(&docs.rejected),
+        answer.unwrap_or_default(),
+        page(rule)
+    )
 }
 
-fn heading(page: &mut String, text: &str) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(page, "{BOLD}{text}{BOLD:#}\n");
-}
-
-/// Writes a wrapped paragraph with colored code spans. The backticks stay, so that the page reads the same without colors.
-fn paragraph(page: &mut String, text: &str) {
-    let options = Options::new(WIDTH).break_words(false);
-    for line in textwrap::wrap(&single_line(text), options) {
-        for (index, part) in line.split('`').enumerate() {
-            let _ = match (index, index % 2) {
-                (0, _) => write!(page, "{part}"),
-                (_, 0) => write!(page, "`{part}"),
-                _ => write!(page, "`{CODE}{part}{CODE:#}"),
-            };
-        }
-        page.push('\n');
-    }
-    page.push('\n');
-}
-
-fn example(page: &mut String, example: &Example) {
-    if example.settings != "{}" {
-        paragraph(page, &format!("With settings `{}`:", example.settings));
-    }
+fn example(example: &Example) -> String {
+    let settings = match example.settings {
+        "{}" => String::new(),
+        settings => format!("With settings `{settings}`:\n\n"),
+    };
     let value: serde_json::Value = serde_json::from_str(example.request).unwrap_or_default();
-    for line in format!("{value:#}").lines() {
-        let _ = writeln!(page, "  {line}");
-    }
-    page.push('\n');
+    let json = format!("{value:#}").replace('\n', "\n    ");
+    format!("{settings}    {json}\n")
 }
 
 /// Returns the answer to an example, unless it requires a cluster.

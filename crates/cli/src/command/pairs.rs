@@ -11,7 +11,6 @@ pub(super) struct Entry<'s> {
     /// Path of the file, which is the same on both sides.
     pub(super) path: &'s Path,
     pub(super) name: ObjectName,
-    /// Hash of the contents.
     content: u64,
 }
 

@@ -19,10 +19,8 @@ use crate::stream::{Batch, each_batch};
 /// Maximum number of skipped records that are reported individually, per reason and file.
 const MAX_REPORTED: u64 = 3;
 
-/// The files of a recording.
 pub(super) struct Recording {
     pub(super) inputs: Vec<Input>,
-    /// Names of the files.
     pub(super) files: Vec<Arc<str>>,
     /// Progress on standard error, if that is a terminal.
     pub(super) bar: ProgressBar,
@@ -83,7 +81,6 @@ pub(super) struct Errors {
     format: Output,
     /// Number of skipped records per file and reason.
     counts: BTreeMap<(usize, SkipReason), u64>,
-    /// Errors that were reported.
     pub(super) reported: Vec<Diagnostic>,
 }
 
@@ -142,7 +139,7 @@ impl Errors {
         for ((source, reason), count) in std::mem::take(&mut self.counts) {
             let more = count.saturating_sub(MAX_REPORTED);
             if let Some(file) = self.files.get(source).filter(|_| more > 0) {
-                let text = format!("{} more: {}", number(more), reason.as_str());
+                let text = format!("{} more: {reason}", number(more));
                 self.add(Diagnostic::of_file(file, text));
             }
         }

@@ -17,12 +17,11 @@ use crate::recording::ReplaySummary;
 use crate::report::Outcome;
 use crate::{interrupt, output};
 
-/// Evaluates the history in files.
 pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
     let evaluation = &args.evaluation;
     let format = evaluation.output;
     let settings = ResolvedSettings::new(evaluation)?;
-    let mut replay = Replay::new(settings.evaluator()?);
+    let mut replay = Replay::new(settings.evaluator(true)?);
     interrupt::handle_signals();
     let recording = Recording::new(&args.files, quiet);
     let mut summary = ReplaySummary {
@@ -92,7 +91,7 @@ fn outcome(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<Outcom
 
 fn print(outcome: &Outcome, format: Output) -> io::Result<()> {
     if format == Output::Ndjson {
-        return output::json::line(&mut io::stdout().lock(), outcome);
+        return output::json::write_line(&mut io::stdout().lock(), "result", outcome);
     }
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
     output::text::outcome(&mut out, outcome)?;

@@ -18,11 +18,10 @@ use crate::input::Input;
 use crate::output::{self, json::set};
 use crate::report::{Kind, Outcome, Report};
 
-/// Answers the requests in files.
 pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<Exit, CliError> {
     let evaluation = &args.evaluation;
     let settings = ResolvedSettings::new(evaluation)?;
-    let evaluator = settings.policy_evaluator()?;
+    let evaluator = settings.evaluator(false)?;
     let mut report = Report {
         kind: Kind::Review,
         ..Report::default()

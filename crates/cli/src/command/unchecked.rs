@@ -3,19 +3,17 @@
 use managed_by_offline::manifest::Object;
 use serde_json::Value;
 
-/// The fields of a Job that kube-apiserver restricts and no rule checks (`ValidateJobSpecUpdate`, 1.36).
-const UNCHECKED: [&str; 7] = [
-    "template",
-    "completions",
-    "completionMode",
-    "selector",
-    "podFailurePolicy",
-    "successPolicy",
-    "backoffLimitPerIndex",
+/// The fields of a Job that kube-apiserver restricts and no rule checks (`ValidateJobSpecUpdate`, 1.36), and whether they
+/// have a default. An object without a field that has no default removes it.
+const UNCHECKED: [(&str, bool); 7] = [
+    ("template", true),
+    ("completions", true),
+    ("completionMode", true),
+    ("selector", true),
+    ("podFailurePolicy", false),
+    ("successPolicy", false),
+    ("backoffLimitPerIndex", false),
 ];
-
-/// Restricted fields without a default: an object without one removes it.
-const NEVER_DEFAULTED: [&str; 3] = ["podFailurePolicy", "successPolicy", "backoffLimitPerIndex"];
 
 /// Returns the paths that an update changes and no rule checks. Fields missing in the new object keep their value or get a
 /// default, unless the field has no default.
@@ -31,11 +29,15 @@ pub(super) fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
     let (Some(old), Some(new)) = (spec(old), spec(new)) else {
         return Vec::new();
     };
-    let differing = UNCHECKED.iter().filter(|part| match new.get(part) {
-        Some(new) if !new.is_null() => differs(old.get(part), new),
-        _ => NEVER_DEFAULTED.contains(part) && old.get(part).is_some_and(|old| !old.is_null()),
-    });
-    differing.map(|part| format!("spec.{part}")).collect()
+    let differing = UNCHECKED
+        .iter()
+        .filter(|(field, has_default)| match new.get(field) {
+            Some(new) if !new.is_null() => differs(old.get(field), new),
+            _ => !has_default && old.get(field).is_some_and(|old| !old.is_null()),
+        });
+    differing
+        .map(|(field, _)| format!("spec.{field}"))
+        .collect()
 }
 
 /// Returns true if a value has contents that the old one does not.

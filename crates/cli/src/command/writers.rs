@@ -2,7 +2,7 @@
 
 use managed_by::Settings;
 use managed_by_offline::StatusWriters;
-use managed_by_offline::replay::{ObjectName, StatusWriter};
+use managed_by_offline::replay::{ObjectName, StatusWriter, WriterTotals};
 use serde_json::{Value, json};
 
 use super::recording::{Errors, Recording};
@@ -46,8 +46,12 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<Exit, CliError> {
         files: recording.files,
         errors: errors.reported,
     };
-    output::writers::print(&proposal, args.output, quiet)?;
-    Ok(Exit::first([(!proposal.is_complete(), Exit::Error)]))
+    output::writers::print(&proposal, quiet)?;
+    let WriterTotals {
+        undecided, writes, ..
+    } = proposal.totals;
+    let is_complete = proposal.errors.is_empty() && undecided == 0 && writes > 0;
+    Ok(Exit::first([(!is_complete, Exit::Error)]))
 }
 
 /// Returns a list of a settings section, with the errors of the library. Rejected settings would stop PolicyServer.

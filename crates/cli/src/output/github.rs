@@ -22,7 +22,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             level,
             annotation.file,
             span,
-            annotation.id,
+            &annotation.id,
             &annotation.text,
         );
         writeln!(out, "{command}")?;
@@ -45,8 +45,9 @@ pub(crate) fn nothing(text: &str, level: Level) -> String {
 
 fn level(level: Level) -> &'static str {
     match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
         Level::Note => "notice",
-        level => level.as_str(),
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         .annotations()
         .filter(|annotation| !annotation.is_suppressed());
     let violations = annotations.map(|annotation| {
-        let (file, id) = (annotation.file, annotation.id);
+        let (file, id) = (annotation.file, &annotation.id);
         let key = match annotation.finding {
             Some((outcome, finding)) => format!("{} {}", outcome.object, finding.reported.path),
             None => annotation.text.clone(),

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Decision, ReleaseSet};
-use managed_by_offline::{ObjectReport, Operation, RecordPosition, ReleaseMatrix, SkipReason};
+use managed_by_offline::{ObjectReport, Operation, RecordPosition, ReleaseMatrix};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::diagnostic::{Level, Span};
 use crate::recording::ReplaySummary;
@@ -15,19 +15,17 @@ use crate::report::{Kind, Outcome, Report, page};
 /// The version of the format. It changes when a member is removed or changes its meaning.
 pub(super) const FORMAT: u32 = 1;
 
-/// Sets a member of an object.
 pub(crate) fn set(object: &mut Value, name: &str, value: Value) {
     if let Value::Object(members) = object {
         members.insert(name.to_owned(), value);
     }
 }
 
-/// Prints a report as one document.
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let of_level = |level| report.of_level(level).collect::<Vec<_>>();
     let mut document = json!({
         "format": FORMAT,
-        "command": report.kind.as_str(),
+        "command": report.kind,
         "summary": summary(report),
         "results": report.results,
         "errors": of_level(Level::Error),
@@ -44,21 +42,20 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 /// Prints a report as JSON lines: results, diagnostics, totals.
 pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for result in &report.results {
-        line(out, result)?;
+        write_line(out, "result", result)?;
     }
     for diagnostic in report.sorted_diagnostics() {
-        write_line(out, diagnostic.level().as_str(), diagnostic)?;
+        write_line(out, &diagnostic.level().to_string(), diagnostic)?;
     }
     write_line(out, "summary", summary(report))
 }
 
-/// Prints a result as a JSON line.
-pub(crate) fn line(out: &mut impl Write, result: &Outcome) -> io::Result<()> {
-    write_line(out, "result", result)
-}
-
 /// Prints an object as a JSON line with its type.
-fn write_line(out: &mut impl Write, kind: &str, value: impl Serialize) -> io::Result<()> {
+pub(crate) fn write_line(
+    out: &mut impl Write,
+    kind: &str,
+    value: impl Serialize,
+) -> io::Result<()> {
     let mut value = json!(value);
     set(&mut value, "type", kind.into());
     set(&mut value, "format", FORMAT.into());
@@ -66,11 +63,11 @@ fn write_line(out: &mut impl Write, kind: &str, value: impl Serialize) -> io::Re
 }
 
 fn summary(report: &Report) -> Value {
-    let (totals, counts) = (report.totals(), report.counts);
+    let totals = report.totals();
     json!({
         "evaluated": totals.evaluated, "denied": totals.denied, "warned": totals.warned,
         "errors": totals.errors, "deleted": report.deleted.len(), "unsupported": report.unsupported,
-        "skipped": counts.skipped, "empty": counts.empty, "fixed": counts.fixed,
+        "skipped": report.skipped, "empty": report.empty, "fixed": report.fixed,
         "excepted": totals.excepted, "baseline": totals.baseline,
     })
 }
@@ -108,7 +105,7 @@ pub(crate) fn write_replay(
             "documents": tally.documents, "evaluated": tally.evaluated, "denied": tally.denied,
             "warned": tally.warned, "stored": tally.stored,
             "storedWithFindings": tally.stored_with_findings, "rejected": tally.rejected,
-            "skipped": by_reason(&tally.skipped), "unsupported": tally.unsupported,
+            "skipped": tally.skipped, "unsupported": tally.unsupported,
         },
         "rows": rows.collect::<Vec<_>>(),
         "results": summary.shown,
@@ -119,15 +116,6 @@ pub(crate) fn write_replay(
     } else {
         write_line(out, "summary", value)
     }
-}
-
-/// Returns the number of skipped records per reason.
-pub(super) fn by_reason<'c>(
-    counts: impl IntoIterator<Item = (&'c SkipReason, &'c u64)>,
-) -> Map<String, Value> {
-    let counts = counts.into_iter();
-    let counts = counts.map(|(reason, count)| (reason.as_str().to_owned(), (*count).into()));
-    counts.collect()
 }
 
 pub(super) fn position(position: &RecordPosition, files: &[Arc<str>]) -> Value {

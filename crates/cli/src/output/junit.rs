@@ -22,7 +22,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let suite = suite.or_insert_with(|| TestSuite::new(&*plain(file)));
         suite.add_test_case(case);
     }
-    let mut junit = JUnit::new(format!("managed-by {}", report.kind.as_str()));
+    let mut junit = JUnit::new(format!("managed-by {}", report.kind));
     junit.add_test_suites(suites.into_values());
     let junit = junit.to_string().map_err(io::Error::other)?;
     out.write_all(junit.as_bytes())
@@ -90,6 +90,6 @@ fn diagnostic_case(diagnostic: &Diagnostic, denies_warnings: bool) -> TestCase {
             return case;
         }
     };
-    let status = failure(kind, &diagnostic.text, diagnostic.kind.info().id);
+    let status = failure(kind, &diagnostic.text, &diagnostic.kind.to_string());
     TestCase::new(position, status)
 }

@@ -36,12 +36,7 @@ pub(crate) fn print(
     }
     anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
     if report.is_nothing() {
-        print_nothing(
-            &report.unsupported,
-            report.counts.skipped,
-            format,
-            allow_empty,
-        );
+        print_nothing(&report.unsupported, report.skipped, format, allow_empty);
     } else if !quiet && format == Output::Text && report.kind != Kind::SettingsCheck {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::totals(report));
@@ -51,7 +46,10 @@ pub(crate) fn print(
 
 fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()> {
     match format {
-        Output::Text => text::write(out, report),
+        Output::Text => report
+            .results
+            .iter()
+            .try_for_each(|result| text::outcome(out, result)),
         Output::Json => json::write(out, report),
         Output::Ndjson => json::write_lines(out, report),
         Output::Sarif => sarif::write(out, report),
@@ -87,7 +85,7 @@ fn print_nothing(
     if format == Output::Github {
         anstream::print!("{}", github::nothing(&text, level));
     } else {
-        anstream::eprintln!("{}: {text}", level.as_str());
+        anstream::eprintln!("{level}: {text}");
     }
 }
 
@@ -114,7 +112,6 @@ pub(crate) fn print_error(error: &Diagnostic, format: Output) {
     }
 }
 
-/// Prints the results of a replay.
 pub(crate) fn print_replay(
     summary: &ReplaySummary,
     format: Output,

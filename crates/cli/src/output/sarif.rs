@@ -30,13 +30,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "defaultConfiguration": {"level": level},
         })
     });
-    let of_kinds = Kind::ALL.iter().map(|kind| {
-        let info = kind.info();
+    let of_kinds = Kind::ALL.iter().map(|(kind, level, title)| {
         json!({
-            "id": info.id,
-            "shortDescription": {"text": info.title},
-            "help": {"text": info.fix},
-            "defaultConfiguration": {"level": info.level.as_str()},
+            "id": kind,
+            "shortDescription": {"text": title},
+            "defaultConfiguration": {"level": level},
         })
     });
     let document = json!({
@@ -50,7 +48,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 "rules": of_rules.chain(of_kinds).collect::<Vec<_>>(),
             }},
             "invocations": [{
-                "commandLine": format!("managed-by {}", report.kind.as_str()),
+                "commandLine": format!("managed-by {}", report.kind),
                 "executionSuccessful": report.totals().errors == 0,
             }],
             "columnKind": "unicodeCodePoints",
@@ -61,8 +59,8 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 fn result(annotation: &Annotation<'_>) -> Value {
-    let ids = rules().iter().map(|rule| rule.id());
-    let mut ids = ids.chain(Kind::ALL.iter().map(|kind| kind.info().id));
+    let ids = rules().iter().map(|rule| rule.id().to_owned());
+    let mut ids = ids.chain(Kind::ALL.iter().map(|(kind, ..)| kind.to_string()));
     let mut location = json!({
         "physicalLocation": physical_location(annotation.file, annotation.span.as_ref()),
     });
@@ -94,7 +92,7 @@ fn result(annotation: &Annotation<'_>) -> Value {
     json!({
         "ruleId": annotation.id,
         "ruleIndex": ids.position(|id| id == annotation.id),
-        "level": annotation.level.as_str(),
+        "level": annotation.level,
         "message": {"text": annotation.text},
         "locations": [location],
         "suppressions": suppressions,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use managed_by::ReleaseSet;
-use managed_by_offline::{RecordPosition, Remark};
+use managed_by_offline::RecordPosition;
 
 use super::plain::{plain, plain_line};
 use super::table::table;
@@ -16,15 +16,6 @@ use crate::hint;
 use crate::recording::ReplaySummary;
 use crate::report::{Finding, Outcome, Report};
 
-/// Prints a report with excerpts of the files.
-pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    report
-        .results
-        .iter()
-        .try_for_each(|result| outcome(out, result))
-}
-
-/// Prints the result of one request.
 pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for finding in outcome.counted() {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
@@ -39,8 +30,8 @@ pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()>
             paragraphs.extend(warnings.map(|text| (Level::WARNING, text.clone())));
         }
         // Notes alone get a paragraph only if there is nothing else.
-        if let Some(remark @ Remark::StatusDropped) = outcome.remark {
-            paragraphs.push((Level::NOTE, remark.as_str().to_owned()));
+        if let Some(remark) = outcome.remark.filter(|_| !outcome.operation.is_stored()) {
+            paragraphs.push((Level::NOTE, remark.to_owned()));
         }
     }
     if !outcome.unchecked.is_empty() {
@@ -95,7 +86,7 @@ fn with_request<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
     let group = group.element(Level::NOTE.message(plain(&request).into_owned()));
     match outcome.remark {
         Some(remark) if !is_stored && !outcome.findings.is_empty() => {
-            group.element(Level::NOTE.message(remark.as_str()))
+            group.element(Level::NOTE.message(remark))
         }
         _ => group,
     }
@@ -120,7 +111,7 @@ fn snippet<'s>(file: &'s str, line: usize, source: &'s Source) -> Snippet<'s, An
 pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
     let text = plain(&diagnostic.text);
     let Some(source) = &diagnostic.source else {
-        let (level, position) = (diagnostic.level().as_str(), diagnostic.position());
+        let (level, position) = (diagnostic.level(), diagnostic.position());
         return format!("{level}: {}: {text}\n", plain(&position));
     };
     let snippet = snippet(&diagnostic.file, diagnostic.line, source);
@@ -130,7 +121,6 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
-/// Formats the totals as one line.
 pub(crate) fn totals(report: &Report) -> String {
     let totals = report.totals();
     let evaluated = count_of(totals.evaluated, "object");
@@ -143,8 +133,8 @@ pub(crate) fn totals(report: &Report) -> String {
     let others = counts(&[
         (size(totals.errors), "could not be evaluated"),
         (unsupported.fold(0, u64::saturating_add), "of other kinds"),
-        (size(report.counts.skipped), SKIPPED),
-        (size(report.counts.empty), "empty"),
+        (size(report.skipped), SKIPPED),
+        (size(report.empty), "empty"),
         (size(report.deleted.len()), "deleted"),
         (size(totals.warnings), warnings),
     ]);
@@ -165,7 +155,7 @@ pub(crate) fn suppressed(report: &Report) -> String {
     counts(&[
         (totals.excepted, "excepted"),
         (totals.baseline, "in the baseline"),
-        (report.counts.fixed, "fixed"),
+        (report.fixed, "fixed"),
     ])
 }
 
@@ -293,7 +283,6 @@ fn position(position: &RecordPosition, summary: &ReplaySummary) -> String {
     })
 }
 
-/// Formats the totals of a replay as one line.
 pub(crate) fn replay_totals(summary: &ReplaySummary) -> String {
     let tally = &summary.tally;
     let mut text = format!(

@@ -1,37 +1,27 @@
-//! Prints proposed status writers as YAML for the settings and as JSON.
+//! Prints proposed status writers as YAML for the settings.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use managed_by_offline::MalformedText;
 use managed_by_offline::replay::{StatusWriter, WriterTotals};
-use serde_json::{Map, Value, json};
 
-use super::json::{FORMAT, by_reason, position, set};
 use super::plain::plain;
-use super::text;
-use crate::args::WritersOutput;
-use crate::diagnostic::Diagnostic;
 use crate::exit::CliError;
 use crate::format::{count_of, counts, number};
 use crate::recording::{WriterList, WritersProposal};
 
-/// Prints a proposal on standard output, and omitted entries on standard error.
-pub(crate) fn print(
-    proposal: &WritersProposal,
-    format: WritersOutput,
-    quiet: bool,
-) -> Result<(), CliError> {
+/// Prints a proposal on standard output, and its totals on standard error.
+pub(crate) fn print(proposal: &WritersProposal, quiet: bool) -> Result<(), CliError> {
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
-    match format {
-        WritersOutput::Yaml => write!(out, "{}", yaml(proposal))?,
-        WritersOutput::Json => writeln!(out, "{:#}", json(proposal))?,
-    }
-    if let Some(undecided) = undecided(proposal) {
-        anstream::eprint!("{}", text::diagnostic(&undecided));
+    write!(out, "{}", yaml(proposal))?;
+    if proposal.totals.undecided > 0 {
+        let writes = count_of(proposal.totals.undecided, "status write");
+        anstream::eprintln!(
+            "error: {writes} without the object: raise the audit level to RequestResponse, or let the policy select this kind, \
+             in any mode"
+        );
     }
     if proposal.totals.writes == 0 {
         anstream::eprintln!("error: no status write of a workload to propose a writer from");
@@ -42,20 +32,6 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// Returns an error about writes to objects that may or may not be delegated.
-fn undecided(proposal: &WritersProposal) -> Option<Diagnostic> {
-    let first = proposal.totals.first_undecided.as_ref()?;
-    let writes = count_of(proposal.totals.undecided, "status write");
-    let text = format!(
-        "{writes} without the object, from here on: raise the audit level to RequestResponse, or let the policy select \
-         this kind, in any mode"
-    );
-    let line = usize::try_from(first.line).unwrap_or(usize::MAX);
-    let file = proposal.files.get(first.source)?;
-    Some(Diagnostic::new(file, MalformedText::at(line, 0, text)))
-}
-
-/// Formats the totals as one line.
 fn totals(totals: &WriterTotals) -> String {
     let skipped = totals.skipped.values().copied();
     let others = counts(&[
@@ -81,17 +57,15 @@ fn yaml(proposal: &WritersProposal) -> String {
         [file] => plain(file),
         files => format!("{} files", files.len()).into(),
     };
-    let times = proposal.totals.times.as_ref().and_then(|(first, last)| {
-        let (first, last) = (without_fraction(first)?, without_fraction(last)?);
-        Some(format!(", {first} to {last}"))
-    });
+    let times = proposal.totals.times.as_ref();
+    let times = times.map(|(first, last)| format!(", {} to {}", plain(first), plain(last)));
     let times = times.unwrap_or_default();
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
         "# From {writes} in {files}{times}.\n# Read each line before you copy it: these users wrote or tried to. You decide who may."
     );
-    let files = &*short_names(&proposal.files);
+    let files = &*proposal.files;
     section(
         &mut text,
         "builtin_status_writers",
@@ -109,28 +83,13 @@ fn yaml(proposal: &WritersProposal) -> String {
     text
 }
 
-/// Returns file names without folders, unless names collide: each API server writes an `audit.log`.
-fn short_names(files: &[Arc<str>]) -> Vec<&str> {
-    let short =
-        |file: &'_ Arc<str>| -> usize { file.rfind('/').map_or(0, |at| at.saturating_add(1)) };
-    let names: Vec<_> = files
-        .iter()
-        .filter_map(|file| file.get(short(file)..))
-        .collect();
-    if names.iter().collect::<BTreeSet<_>>().len() == files.len() {
-        names
-    } else {
-        files.iter().map(|file| &**file).collect()
-    }
-}
-
 /// Writes the lists of a settings section, each under its name or under a nested key.
 fn section(
     text: &mut String,
     name: &str,
     lists: &[WriterList],
     nested_key: Option<&str>,
-    files: &[&str],
+    files: &[Arc<str>],
 ) {
     let mut line = |is_accepted: bool, depth: usize, content: &str| {
         let mark = if is_accepted { "" } else { "# " };
@@ -176,7 +135,12 @@ impl WriterList {
 }
 
 /// Returns the comment about a writer.
-fn comment(writer: &StatusWriter, error: Option<&str>, with_kinds: bool, files: &[&str]) -> String {
+fn comment(
+    writer: &StatusWriter,
+    error: Option<&str>,
+    with_kinds: bool,
+    files: &[Arc<str>],
+) -> String {
     let person = if looks_like_person(&writer.user) {
         "a person? "
     } else {
@@ -198,10 +162,15 @@ fn comment(writer: &StatusWriter, error: Option<&str>, with_kinds: bool, files: 
             _ => write!(text, ", {} of them {label}", number(count)),
         };
     }
-    let file = files.get(writer.first.source).copied().unwrap_or_default();
-    let _ = write!(text, ", first {}:{}", plain(file), writer.first.line);
-    if let Some(time) = writer.first.time.as_deref().and_then(without_fraction) {
-        text.extend([", ", &time]);
+    let file = files.get(writer.first.source).map(|file| plain(file));
+    let _ = write!(
+        text,
+        ", first {}:{}",
+        file.unwrap_or_default(),
+        writer.first.line
+    );
+    if let Some(time) = &writer.first.time {
+        text.extend([", ", &plain(time)]);
     }
     if let Some(error) = error {
         text.extend(["; ", &rejection(error)]);
@@ -218,13 +187,6 @@ fn rejection(error: &str) -> String {
 /// some distributions and the anonymous user.
 fn looks_like_person(user: &str) -> bool {
     !user.starts_with("system:") || ["system:admin", "system:anonymous"].contains(&user)
-}
-
-/// Returns the time of an audit event without its fraction, or [`None`] if it is malformed.
-fn without_fraction(time: &str) -> Option<String> {
-    let is_time = |c: char| c.is_ascii_digit() || "-:T".contains(c);
-    let whole = time.strip_suffix('Z')?.split('.').next()?;
-    (whole.len() <= 30 && whole.chars().all(is_time)).then(|| format!("{whole}Z"))
 }
 
 /// Formats a string as an unambiguous YAML scalar. Characters other than printable ASCII are escaped, so that lookalike
@@ -254,59 +216,11 @@ fn scalar(text: &str) -> Cow<'_, str> {
     quoted.into()
 }
 
-/// Returns the proposal as JSON that matches `docs/cli.schema.json`.
-fn json(proposal: &WritersProposal) -> Value {
-    let totals = &proposal.totals;
-    let files = &proposal.files;
-    let builtin = proposal.builtin.iter();
-    let builtin = builtin.map(|list| (list.name.clone(), writers(list, files)));
-    let delegated = proposal.delegated.iter().map(|list| {
-        let controller = json!({"status_writers": writers(list, files)});
-        (
-            list.name.clone(),
-            with_error(controller, list.error.as_ref()),
-        )
-    });
-    let (from, to) = totals.times.clone().unzip();
-    json!({
-        "format": FORMAT,
-        "command": "settings writers",
-        "summary": {
-            "documents": totals.documents, "writes": totals.writes, "denied": totals.denied,
-            "wouldBeDenied": totals.would_deny, "from": from, "to": to,
-            "rejected": totals.rejected, "other": totals.other, "undecided": totals.undecided,
-            "skipped": by_reason(&totals.skipped),
-        },
-        "builtin_status_writers": builtin.collect::<Map<_, _>>(),
-        "controllers": delegated.collect::<Map<_, _>>(),
-        "errors": proposal.errors,
-    })
-}
-
-fn writers(list: &WriterList, files: &[Arc<str>]) -> Value {
-    let writers = list.writers.iter().map(|(writer, error)| {
-        let value = json!({
-            "user": writer.user, "kinds": writer.kinds, "writes": writer.writes,
-            "denied": writer.denied, "wouldBeDenied": writer.would_deny,
-            "isPerson": looks_like_person(&writer.user), "first": position(&writer.first, files),
-        });
-        with_error(value, error.as_ref())
-    });
-    writers.collect()
-}
-
-fn with_error(mut value: Value, error: Option<&String>) -> Value {
-    if let Some(error) = error {
-        set(&mut value, "error", error.clone().into());
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
     use managed_by_offline::Document;
 
-    use super::{scalar, without_fraction};
+    use super::scalar;
 
     /// Checks that two YAML parsers, one of them equivalent to kubectl's, read back the original string in any context.
     #[test]
@@ -346,19 +260,6 @@ mod tests {
             let document = Document::all(&yaml).remove(0).unwrap();
             let read: serde_json::Value = serde_json::from_str(document.json()).unwrap();
             assert_eq!(read, expected, "{yaml}");
-        }
-    }
-
-    #[test]
-    fn times_lose_their_fraction() {
-        for (time, expected) in [
-            ("2026-11-22T13:10:37.429806Z", Some("2026-11-22T13:10:37Z")),
-            ("2026-11-22T13:10:37Z", Some("2026-11-22T13:10:37Z")),
-            ("2026-11-22\n- ana:Z", None),
-            ("yesterday", None),
-            ("", None),
-        ] {
-            assert_eq!(without_fraction(time).as_deref(), expected, "{time}");
         }
     }
 }

@@ -82,14 +82,18 @@ fn typescript_types() -> Result<String> {
         SettingsProblem
     );
     add!(Lint, ObjectVerdict, ReleaseVerdict, Unreadable);
-    add!(ReplayStep, ObjectName, ReplayTally, ReplayCounts, ReplayRow);
+    add!(
+        ReplayStep,
+        SkipReason,
+        ObjectName,
+        ReplayTally,
+        ReplayCounts,
+        ReplayRow
+    );
     add!(Rule, RulePage, Example, Kind);
     let pages = rules()?;
     let ids = pages.iter().map(|page| page.rule.id);
     writeln!(text, "\n/** The id of a rule. */\n{}", union("RuleId", ids))?;
-    let reasons = SkipReason::ALL.iter().map(|reason| reason.as_str());
-    let docs = "/** Reason why a document of a history could not be reviewed. */";
-    writeln!(text, "\n{docs}\n{}", union("SkipReason", reasons))?;
     Ok(text)
 }
 

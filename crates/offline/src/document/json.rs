@@ -91,8 +91,10 @@ impl<'t> Node<'t> {
         let mut is_exact = true;
         for segment in path.segments() {
             let next = match node.children.get_or_init(|| Children::parse(node.value)) {
-                Children::Members(members) => members.get(segment.key()),
-                Children::Elements(elements) => segment.index().and_then(|at| elements.get(at)),
+                Children::Members(members) => members.get(&**segment),
+                Children::Elements(elements) => {
+                    segment.parse().ok().and_then(|at: usize| elements.get(at))
+                }
             };
             let Some(next) = next else {
                 is_exact = false;

@@ -15,7 +15,6 @@ pub(super) enum Scalar {
     Text,
 }
 
-/// Resolves a plain scalar.
 pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,

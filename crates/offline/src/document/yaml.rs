@@ -29,7 +29,7 @@ const TAGS: &str = "tag:yaml.org,2002:";
 #[derive(Debug)]
 pub(super) struct Tree<'t> {
     nodes: Vec<Node<'t>>,
-    root: usize,
+    root: Option<usize>,
     /// Keys that occur more than once in a mapping. The last value wins.
     pub(super) duplicates: Vec<MalformedText>,
     /// Maximum expanded size in bytes.
@@ -84,13 +84,15 @@ impl<'t> Tree<'t> {
         let mut builder = Builder {
             lines,
             part_start,
-            nodes: Vec::new(),
+            tree: Self {
+                nodes: Vec::new(),
+                root: None,
+                duplicates: Vec::new(),
+                limit: growth.saturating_add(FREE_GROWTH),
+            },
             open: Vec::new(),
             anchors: BTreeMap::new(),
-            root: None,
-            duplicates: Vec::new(),
             merged_size: 0,
-            limit: growth.saturating_add(FREE_GROWTH),
         };
         let libyaml = options! { bom_inside_document_as_content: true };
         let mut parser = Parser::new_from_str_with_options(part, libyaml);
@@ -99,21 +101,18 @@ impl<'t> Tree<'t> {
                 .map_err(|e| builder.malformed(*e.marker(), format!("not YAML: {}", e.info())))?;
             builder.event(event, span)?;
         }
-        let Some(root) = builder.root else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            nodes: builder.nodes,
-            root,
-            duplicates: builder.duplicates,
-            limit: builder.limit,
-        }))
+        Ok(Some(builder.tree).filter(|tree| tree.root.is_some()))
     }
 
-    /// Returns the document as JSON.
+    fn node(&self, id: Option<usize>) -> Option<&Node<'t>> {
+        self.nodes.get(id?)
+    }
+
     pub(super) fn json(&self, lines: &LineIndex<'_>) -> Result<String, MalformedText> {
         let mut json = String::new();
-        self.write(self.root, 0, lines, &mut json)?;
+        if let Some(root) = self.root {
+            self.write(root, 0, lines, &mut json)?;
+        }
         Ok(json)
     }
 
@@ -171,29 +170,30 @@ impl<'t> Tree<'t> {
     /// Returns the span of the value at a path, or of its nearest enclosing value, and whether the match is exact. For
     /// collections, which span many lines, and with `is_key`, returns the span of the key.
     pub(super) fn find(&self, path: &Path, is_key: bool) -> (Range<usize>, bool) {
-        let mut node = self.nodes.get(self.root);
+        let mut node = self.node(self.root);
         let mut span = node.map_or(0..0, |node| node.span.clone());
         for segment in path.segments() {
             let (next, key_span) = match node.map(|node| &node.value) {
-                Some(Value::Mapping(entries)) => match entries.get(segment.key()) {
-                    Some(entry) => (entry.value, Some(&entry.key_span)),
-                    None => return (span, false),
-                },
-                Some(Value::Sequence(items)) => {
-                    match segment.index().and_then(|index| items.get(index)) {
-                        Some(item) => (*item, None),
-                        None => return (span, false),
-                    }
+                Some(Value::Mapping(entries)) => {
+                    let entry = entries.get(&**segment);
+                    entry.map(|entry| (entry.value, &entry.key_span)).unzip()
                 }
-                Some(Value::Literal(_) | Value::Text(_)) | None => return (span, false),
+                Some(Value::Sequence(items)) => {
+                    let index = segment.parse().ok();
+                    (
+                        index.and_then(|index: usize| items.get(index)).copied(),
+                        None,
+                    )
+                }
+                Some(Value::Literal(_) | Value::Text(_)) | None => (None, None),
             };
-            node = self.nodes.get(next);
-            let is_scalar =
-                node.is_some_and(|node| matches!(node.value, Value::Literal(_) | Value::Text(_)));
-            span = match key_span {
-                Some(key_span) if is_key || !is_scalar => key_span.clone(),
-                _ => node.map_or(0..0, |node| node.span.clone()),
+            let Some(child) = self.node(next) else {
+                return (span, false);
             };
+            let is_scalar = matches!(child.value, Value::Literal(_) | Value::Text(_));
+            let key_span = key_span.filter(|_| is_key || !is_scalar);
+            span = key_span.unwrap_or(&child.span).clone();
+            node = Some(child);
         }
         (span, true)
     }
@@ -203,15 +203,12 @@ impl<'t> Tree<'t> {
 struct Builder<'p, 't> {
     lines: &'p LineIndex<'t>,
     part_start: usize,
-    nodes: Vec<Node<'t>>,
+    tree: Tree<'t>,
     open: Vec<OpenCollection<'t>>,
     /// The node of each completed anchor.
     anchors: BTreeMap<usize, usize>,
-    root: Option<usize>,
-    duplicates: Vec<MalformedText>,
     /// Estimated memory that merge keys use.
     merged_size: usize,
-    limit: usize,
 }
 
 /// A collection that is being parsed.
@@ -240,7 +237,7 @@ impl<'t> Builder<'_, 't> {
     }
 
     fn value(&self, node: usize) -> Option<&Value<'t>> {
-        self.nodes.get(node).map(|node| &node.value)
+        self.tree.nodes.get(node).map(|node| &node.value)
     }
 
     fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), MalformedText> {
@@ -251,16 +248,15 @@ impl<'t> Builder<'_, 't> {
         let invalid_key = || self.malformed(span.start, "invalid key: expected a string");
         match event {
             Event::Scalar(text, style, ..) if is_key => {
-                let key = if style == ScalarStyle::Plain {
-                    plain_key(text, bytes).ok_or_else(invalid_key)?
-                } else {
-                    Key {
-                        text,
-                        span: bytes,
-                        is_merge: false,
-                    }
+                let is_plain = style == ScalarStyle::Plain;
+                let is_merge = is_plain && text == "<<";
+                let text = match is_plain.then(|| resolve(&text)) {
+                    Some(Scalar::Bool(value)) => Cow::Owned(value.to_string()),
+                    Some(Scalar::Number(number)) => Cow::Owned(number),
+                    Some(Scalar::Null) => return Err(invalid_key()),
+                    Some(Scalar::NotInJson | Scalar::Text) | None => text,
                 };
-                self.set_key(key);
+                self.set_key(text, bytes, is_merge);
                 Ok(())
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -279,7 +275,7 @@ impl<'t> Builder<'_, 't> {
                 let Some(open) = self.open.pop() else {
                     return Ok(());
                 };
-                if let Some(node) = self.nodes.get_mut(open.node) {
+                if let Some(node) = self.tree.nodes.get_mut(open.node) {
                     node.span.end = bytes.end;
                 }
                 self.close(open.node, open.anchor)
@@ -298,11 +294,7 @@ impl<'t> Builder<'_, 't> {
                     }
                     _ => return Err(invalid_key()),
                 };
-                self.set_key(Key {
-                    text,
-                    span: bytes,
-                    is_merge: false,
-                });
+                self.set_key(text, bytes, false);
                 Ok(())
             }
             // Other events carry no value: starts, ends, and events that only options enable.
@@ -311,8 +303,8 @@ impl<'t> Builder<'_, 't> {
     }
 
     fn add(&mut self, span: Range<usize>, value: Value<'t>) -> usize {
-        self.nodes.push(Node { span, value });
-        self.nodes.len().saturating_sub(1)
+        self.tree.nodes.push(Node { span, value });
+        self.tree.nodes.len().saturating_sub(1)
     }
 
     fn open(
@@ -335,21 +327,26 @@ impl<'t> Builder<'_, 't> {
         Ok(())
     }
 
-    fn set_key(&mut self, key: Key<'t>) {
+    /// Stores the pending key of a mapping, as kubectl resolves it.
+    fn set_key(&mut self, text: Cow<'t, str>, span: Range<usize>, is_merge: bool) {
         let Some(open) = self.open.last_mut() else {
             return;
         };
-        if let Some(Value::Mapping(entries)) = self.nodes.get(open.node).map(|n| &n.value)
-            && let Some(first) = entries.get(&key.text).filter(|entry| !entry.is_merged)
-            && !key.is_merge
+        if let Some(Value::Mapping(entries)) = self.tree.nodes.get(open.node).map(|n| &n.value)
+            && let Some(first) = entries.get(&text).filter(|entry| !entry.is_merged)
+            && !is_merge
         {
             let (line, _) = self.lines.position(first.key_span.start);
-            let field = quoted(&key.text);
-            let text = format!("duplicate field {field}, first on line {line}");
-            let duplicate = self.lines.malformed(key.span.start, text);
-            self.duplicates.push(duplicate);
+            let message = format!("duplicate field {}, first on line {line}", quoted(&text));
+            self.tree
+                .duplicates
+                .push(self.lines.malformed(span.start, message));
         }
-        open.key = Some(key);
+        open.key = Some(Key {
+            text,
+            span,
+            is_merge,
+        });
     }
 
     /// Attaches a completed value to its parent.
@@ -358,14 +355,14 @@ impl<'t> Builder<'_, 't> {
             self.anchors.insert(anchor, node);
         }
         let Some(open) = self.open.last_mut() else {
-            self.root = self.root.or(Some(node));
+            self.tree.root.get_or_insert(node);
             return Ok(());
         };
         let (parent, key) = (open.node, open.key.take());
         if key.as_ref().is_some_and(|key| key.is_merge) {
             return self.merge(parent, node);
         }
-        match (self.nodes.get_mut(parent).map(|n| &mut n.value), key) {
+        match (self.tree.nodes.get_mut(parent).map(|n| &mut n.value), key) {
             (Some(Value::Sequence(items)), _) => items.push(node),
             (Some(Value::Mapping(entries)), Some(key)) => {
                 let entry = Entry {
@@ -388,7 +385,7 @@ impl<'t> Builder<'_, 't> {
             _ => vec![source],
         };
         for source in sources {
-            let node = self.nodes.get(source);
+            let node = self.tree.nodes.get(source);
             let start = node.map_or(0, |node| node.span.start);
             let Some(Value::Mapping(entries)) = node.map(|node| &node.value) else {
                 return Err(self
@@ -399,18 +396,18 @@ impl<'t> Builder<'_, 't> {
                 .keys()
                 .map(|key| key.len().saturating_add(ENTRY_SIZE));
             self.merged_size = sizes.fold(self.merged_size, usize::saturating_add);
-            if self.merged_size > self.limit {
-                let text = format!(
-                    "merge keys expand the document to more than {} bytes",
-                    self.limit
-                );
+            if self.merged_size > self.tree.limit {
+                let limit = self.tree.limit;
+                let text = format!("merge keys expand the document to more than {limit} bytes");
                 return Err(self.lines.malformed(start, text).unsupported());
             }
             let entries = entries.clone().into_iter().map(|(key, entry)| {
                 let is_merged = true;
                 (key, Entry { is_merged, ..entry })
             });
-            if let Some(Value::Mapping(target)) = self.nodes.get_mut(target).map(|n| &mut n.value) {
+            if let Some(Value::Mapping(target)) =
+                self.tree.nodes.get_mut(target).map(|n| &mut n.value)
+            {
                 target.extend(entries);
             }
         }
@@ -458,20 +455,4 @@ impl<'t> Builder<'_, 't> {
             Scalar::Text => Ok(Value::Text(text)),
         }
     }
-}
-
-/// Resolves a plain key as kubectl does. Returns [`None`] for null, which is not a valid key.
-fn plain_key(text: Cow<'_, str>, span: Range<usize>) -> Option<Key<'_>> {
-    let is_merge = text == "<<";
-    let text = match resolve(&text) {
-        Scalar::Bool(value) => Cow::Owned(value.to_string()),
-        Scalar::Number(number) => Cow::Owned(number),
-        Scalar::Null => return None,
-        Scalar::NotInJson | Scalar::Text => text,
-    };
-    Some(Key {
-        text,
-        span,
-        is_merge,
-    })
 }

@@ -22,8 +22,8 @@ pub(crate) struct Write<'a> {
 /// A completed write to an object or its status in an audit log, accepted or rejected.
 #[derive(Debug)]
 pub(crate) struct AuditedWrite<'a> {
-    event: Members<'a>,
-    verb: Cow<'a, str>,
+    pub(crate) event: Members<'a>,
+    pub(crate) verb: Cow<'a, str>,
     /// API group of the resource; the version and the plural are of the resource too.
     pub(crate) group: Cow<'a, str>,
     pub(crate) version: Cow<'a, str>,
@@ -62,25 +62,12 @@ impl<'a> AuditedWrite<'a> {
         })
     }
 
-    /// Returns true for an update of the status.
-    pub(crate) fn updates_status(&self) -> bool {
-        self.is_status && ["update", "patch"].contains(&&*self.verb)
-    }
-
-    /// Returns true if the API server rejected the write.
     pub(crate) fn is_rejected(&self) -> bool {
         self.code >= 400
     }
 
-    /// Returns the response object, if recorded: the object or a `Status`.
     pub(crate) fn response(&self) -> Option<&'a str> {
         self.event.get("responseObject")
-    }
-
-    /// Returns the complete object in the request, if recorded. Patches are not complete objects.
-    pub(crate) fn request_object(&self) -> Option<&'a str> {
-        let request = self.event.get("requestObject");
-        request.filter(|_| self.verb == "update")
     }
 
     /// Returns `userInfo` as in the admission request: the impersonated user, if there is one.
@@ -89,19 +76,8 @@ impl<'a> AuditedWrite<'a> {
         impersonated.or_else(|| self.event.get("user"))
     }
 
-    /// Returns the time at which the request was received.
     pub(crate) fn time(&self) -> Option<Cow<'a, str>> {
         self.event.string("requestReceivedTimestamp")
-    }
-
-    /// Returns the message of the response; for a rejection, the reason.
-    pub(crate) fn message(&self) -> Option<Cow<'a, str>> {
-        self.event.object("responseStatus").string("message")
-    }
-
-    /// Returns the audit annotations of webhooks and the API server.
-    pub(crate) fn annotations(&self) -> Members<'a> {
-        self.event.object("annotations")
     }
 }
 

@@ -125,7 +125,6 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Returns the parsed object.
     pub(crate) fn object(&'a self) -> Cow<'a, ReadObject<'a>> {
         match &self.object {
             Some(object) => Cow::Borrowed(object),

@@ -46,7 +46,6 @@ pub(super) fn stored(latest: &LatestStates<'_>) -> Vec<(String, Option<StoredSta
 }
 
 impl<'s> ObjectHistory<'s> {
-    /// Creates an empty history.
     pub(super) fn new(evaluator: Evaluator<'s>) -> Self {
         let live = BTreeMap::new();
         Self { evaluator, live }
@@ -250,14 +249,16 @@ fn versions(old: Option<u64>, state: &State<'_>) -> Option<(u64, u64)> {
 
 fn out_of_order<'c>(state: &State<'_>, now: u64, before: u64) -> Task<'c> {
     let text = format!("out of order: resourceVersion {now} after {before}");
-    let skipped = SkippedRecord::new(SkipReason::OutOfOrder, text);
-    Task::Skip(ObjectName::new(state), skipped)
+    skip(state, SkipReason::OutOfOrder, &text)
 }
 
 fn no_previous_state<'c>(state: &State<'_>) -> Task<'c> {
     let text = "the first record is an update: the previous state is missing";
-    let skipped = SkippedRecord::new(SkipReason::NoPreviousState, text);
-    Task::Skip(ObjectName::new(state), skipped)
+    skip(state, SkipReason::NoPreviousState, text)
+}
+
+fn skip<'c>(state: &State<'_>, reason: SkipReason, text: &str) -> Task<'c> {
+    Task::Skip(ObjectName::new(state), SkippedRecord::new(reason, text))
 }
 
 /// Returns the UID of the deleted object in a `Status`.

@@ -15,7 +15,7 @@ use crate::evaluator::Evaluator;
 use crate::record::{Record, read};
 use crate::request::Request;
 use crate::skipped::SkippedRecord;
-use crate::split::{SourceDocument, split_documents};
+use crate::split::SourceDocument;
 use groups::in_groups;
 use history::{ObjectHistory, stored};
 use step::{Item, Task};
@@ -52,21 +52,7 @@ impl<'s> Replay<'s> {
         self.history.live.len()
     }
 
-    /// Evaluates a chunk of complete documents (see [`crate::complete`]) from one source. Steps are reported in source
-    /// order. Returns the number of lines in the chunk.
-    pub fn chunk(
-        &mut self,
-        bytes: &[u8],
-        source: usize,
-        lines_before: u64,
-        each: impl FnMut(Step),
-    ) -> u64 {
-        let (documents, lines) = split_documents(bytes, source, lines_before);
-        self.documents(&documents, 0, each);
-        lines
-    }
-
-    /// Evaluates documents in order, except that writes to one object are sorted by `resourceVersion`: API servers log
+    /// Evaluates documents (see [`crate::split_documents`]) in order, except that writes to one object are sorted by `resourceVersion`: API servers log
     /// audit events in completion order. Returns the indexes of the last `held` documents with a write, which the caller
     /// must pass again with the documents that follow.
     pub fn documents(

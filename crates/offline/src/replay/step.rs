@@ -50,9 +50,7 @@ pub struct EvaluatedRequest {
     pub report: ObjectReport,
 }
 
-/// A record and its position.
 pub(super) struct Item<'c> {
-    /// Index of its document.
     pub(super) document: usize,
     pub(super) source: usize,
     pub(super) line: u64,
@@ -66,7 +64,6 @@ impl Item<'_> {
     }
 }
 
-/// The task for a record.
 pub(super) enum Task<'c> {
     Ignore,
     /// Count a write that the API server rejected.

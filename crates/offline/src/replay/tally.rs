@@ -195,7 +195,6 @@ pub(super) fn username(json: &str) -> Option<String> {
         .map(Cow::into_owned)
 }
 
-/// Adds with saturation.
 pub(super) fn add(count: u64, more: usize) -> u64 {
     count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Enforcement, Release, ReleaseSet, Settings};
 use managed_by_offline::replay::{RowKey, Step, StepResult, Tally};
-use managed_by_offline::{Evaluator, Replay, ReportedFinding, complete};
+use managed_by_offline::{Evaluator, Replay, ReportedFinding, complete, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +17,9 @@ fn replay(evaluator: Evaluator<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {
     let mut steps = Vec::new();
     let mut lines = 0;
     for chunk in chunks {
-        lines += replay.chunk(chunk.as_bytes(), 0, lines, |step| steps.push(step));
+        let (documents, more) = split_documents(chunk.as_bytes(), 0, lines);
+        replay.documents(&documents, 0, |step| steps.push(step));
+        lines += more;
     }
     (replay.tally().clone(), steps)
 }
@@ -121,7 +123,7 @@ fn in_a_line(step: &Step) -> String {
     let line = step.position.line;
     let found = match &step.result {
         StepResult::Skipped(unjudged) => {
-            return format!("{line} {}: {}", unjudged.reason.as_str(), unjudged.text);
+            return format!("{line} {}: {}", unjudged.reason, unjudged.text);
         }
         StepResult::Evaluated(found) => found,
     };
@@ -302,7 +304,7 @@ fn event(name: &str, object: &Value) -> String {
 fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_evaluator());
-    let (documents, _) = managed_by_offline::split_documents(text.as_bytes(), 0, 0);
+    let (documents, _) = split_documents(text.as_bytes(), 0, 0);
     replay.requests(&documents, 0, |_, request| {
         requests.push(serde_json::to_value(request.unwrap()).unwrap());
     });

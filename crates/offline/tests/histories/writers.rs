@@ -35,13 +35,13 @@ struct Case {
 }
 
 /// Returns the writers in a log, and the problems with their lines.
-fn read(settings: &Value, text: &str) -> (StatusWriterLists, Vec<(u64, &'static str, String)>) {
+fn read(settings: &Value, text: &str) -> (StatusWriterLists, Vec<(u64, String, String)>) {
     let settings = settings.to_string();
     let mut writers = StatusWriters::new(&settings).unwrap();
     let mut skipped = Vec::new();
     let (documents, _) = managed_by_offline::split_documents(text.as_bytes(), 0, 0);
     writers.documents(&documents, |position, record| {
-        skipped.push((position.line, record.reason.as_str(), record.text));
+        skipped.push((position.line, record.reason.to_string(), record.text));
     });
     (writers.finish(), skipped)
 }
@@ -106,20 +106,15 @@ fn each_log_has_its_writers() {
             ],
             "{case:?}"
         );
-        let line = totals
-            .first_undecided
-            .as_ref()
-            .map(|position| position.line);
-        assert_eq!(line, (case.undecided > 0).then_some(1), "{case:?}");
         assert_eq!(
             skipped.len(),
             usize::from(case.skipped.is_some()),
             "{skipped:?}"
         );
         for ((line, reason, text), record) in case.skipped.iter().zip(&skipped) {
-            assert_eq!((*line, &**reason, text), (record.0, record.1, &record.2));
+            assert_eq!((*line, reason, text), (record.0, &record.1, &record.2));
             let (counted, count) = totals.skipped.first_key_value().unwrap();
-            assert_eq!((counted.as_str(), *count), (&**reason, 1));
+            assert_eq!((&counted.to_string(), *count), (reason, 1));
         }
         if case.times.is_some() {
             assert_eq!(totals.times, case.times);

@@ -23,7 +23,6 @@ pub(super) struct TrackedKind {
     reserved_value: Option<String>,
 }
 
-/// Classification of an audit event.
 pub(super) enum AuditEvent<'c> {
     Ignored,
     /// A status write of another kind.
@@ -123,9 +122,9 @@ impl TrackedKind {
         }
         let (field, parents) = self.managed_by_path.segments().split_last()?;
         for parent in parents {
-            members = members.object(parent.key());
+            members = members.object(parent);
         }
-        let Some(value) = members.get(field.key()) else {
+        let Some(value) = members.get(field) else {
             return Some(StatusOwner::BuiltIn);
         };
         let name = string(value)?;
@@ -144,7 +143,9 @@ impl<'c> AuditEvent<'c> {
         kinds: &[TrackedKind],
     ) -> Self {
         let audited = match audited {
-            Ok(audited) if audited.updates_status() => audited,
+            Ok(audited) if audited.is_status && ["update", "patch"].contains(&&*audited.verb) => {
+                audited
+            }
             Ok(_) => return Self::Ignored,
             Err(skipped) => return Self::Skipped(skipped),
         };
@@ -155,9 +156,10 @@ impl<'c> AuditEvent<'c> {
         let Some(kind) = kinds.iter().position(|first| first.name == tracked.name) else {
             return Self::OtherKind;
         };
-        let annotations = PolicyAnnotations::new(&audited.annotations());
+        let annotations = PolicyAnnotations::new(&audited.event.object("annotations"));
         // If the policy manifest sets a custom message, only the annotation names the rule.
-        let message = audited.message().unwrap_or_default();
+        let message = audited.event.object("responseStatus").string("message");
+        let message = message.unwrap_or_default();
         let names_rule = annotations.is_denied || message.contains("[status-writer/");
         let is_denied = audited.code == 403 && names_rule;
         if audited.is_rejected() && !is_denied {
@@ -169,11 +171,12 @@ impl<'c> AuditEvent<'c> {
             .and_then(|object| tracked.owner(object))
             .or(annotations.owner)
             .or_else(|| names_builtin.then_some(StatusOwner::BuiltIn))
-            // The client's object comes last: the API server keeps the stored spec and ignores the one in the request.
             .or_else(|| {
-                audited
-                    .request_object()
-                    .and_then(|object| tracked.owner(object))
+                // The client's object comes last: the API server keeps the stored spec and ignores the one in the request.
+                // A patch is not a complete object.
+                let object = audited.event.get("requestObject");
+                let object = object.filter(|_| audited.verb == "update");
+                object.and_then(|object| tracked.owner(object))
             });
         let Some(owner) = owner else {
             return Self::Undecided;

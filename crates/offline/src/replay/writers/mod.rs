@@ -53,8 +53,6 @@ pub struct WriterTotals {
     pub other: u64,
     /// Number of status writes for which the event does not show whether the object is delegated.
     pub undecided: u64,
-    /// Position of the first undecided write.
-    pub first_undecided: Option<RecordPosition>,
     /// Number of unreadable records per reason.
     pub skipped: BTreeMap<SkipReason, u64>,
 }
@@ -139,10 +137,7 @@ impl StatusWriters {
                 AuditEvent::Ignored => {}
                 AuditEvent::OtherKind => increment(&mut totals.other),
                 AuditEvent::Rejected => increment(&mut totals.rejected),
-                AuditEvent::Undecided => {
-                    increment(&mut totals.undecided);
-                    totals.first_undecided.get_or_insert(position);
-                }
+                AuditEvent::Undecided => increment(&mut totals.undecided),
                 AuditEvent::StatusWrite(write) => self.count(write, &position),
                 AuditEvent::Skipped(skipped) => {
                     increment(totals.skipped.entry(skipped.reason).or_default());
