@@ -57,6 +57,11 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl create rolebinding bob --clusterrole=admin --user=bob -n team-a
   prints 'cannot get resource "admissionpolicies"' kubectl apply -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
   kubectl apply -f "$ROOT/deploy/namespace-admins.yml"
+  # With Helm, too.
+  bob=(--namespace team-a --kube-as-user=bob --kube-as-group=team-a-admins)
+  helm install managed-by "$CHART" --values "$CHART/ci/namespace-values.yaml" "${bob[@]}"
+  waited admissionpolicies -n team-a
+  helm uninstall managed-by "${bob[@]}"
   kubectl apply -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
   waited admissionpolicies -n team-a
   kubectl delete -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"

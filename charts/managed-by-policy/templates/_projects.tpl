@@ -64,7 +64,8 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- /* Who writes the status of Jobs is listed wherever it is installed, also if its own kind is not selected: otherwise its workloads stop. */ -}}
 {{- $isInstalled := or $isSelected $isServed (not (empty $values.statusWriters)) -}}
 {{- $isBuiltinWriter := and (include "managed-by.listsWriters" $root) (or $isSelected (not (empty $writesStatusOf))) -}}
-{{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") -}}
+{{- /* The admins of a namespace may not read the account of Kueue, and the policy of the cluster lists it. */ -}}
+{{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
 {{- $writers := list -}}
 {{- if and $isInstalled (or $isBuiltinWriter $isMultiKueue) -}}
   {{- $writers = default (include "managed-by.foundWriters" (list $root $project) | fromJsonArray) $values.statusWriters -}}
@@ -107,15 +108,17 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 
 {{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT) */}}
 {{- define "managed-by.foundWriters" -}}
+{{- $root := index . 0 -}}
 {{- $project := index . 1 -}}
 {{- $writers := list -}}
-{{- range $project.accounts -}}
+{{- /* The admins of a namespace may not look up accounts in others. */ -}}
+{{- range $root.Values.namespaced | ternary list (default list $project.accounts) -}}
   {{- $account := splitList "/" . -}}
   {{- if lookup "v1" "ServiceAccount" (index $account 0) (index $account 1) -}}
     {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" (index $account 0) (index $account 1)) -}}
   {{- end -}}
 {{- end -}}
-{{- if $project.boundAccount -}}
+{{- if and $project.boundAccount (not $root.Values.namespaced) -}}
   {{- range dig "items" list (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "") -}}
     {{- range .subjects -}}
       {{- if and (eq .kind "ServiceAccount") (eq .name $project.boundAccount) -}}
@@ -135,7 +138,13 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- if $project.boundAccount -}}{{- $known = append $known (printf "system:serviceaccount:NAMESPACE:%s" $project.boundAccount) -}}{{- end -}}
 {{- if $project.user -}}{{- $known = append $known $project.user -}}{{- end -}}
 {{- printf "projects.%s.statusWriters: the users as which the controllers of %s write, because " $project.name $project.title -}}
-{{- if include "managed-by.isOnline" (index . 0) -}}none of its service accounts was found{{- else -}}there is no cluster to look up service accounts{{- end -}}
+{{- if (index . 0).Values.namespaced -}}
+the admins of a namespace may not look up others
+{{- else if include "managed-by.isOnline" (index . 0) -}}
+none of its service accounts was found
+{{- else -}}
+there is no cluster to look up service accounts
+{{- end -}}
 {{- printf "; usual names: %s" (join ", " $known) -}}
 {{- end }}
 
