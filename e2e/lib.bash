@@ -262,7 +262,7 @@ away() {
 }
 # Applies the ValidatingAdmissionPolicies of a policy and their ClusterAdmissionPolicy, and waits until they deny: cel CLUSTER POLICY [ARGUMENT...]
 cel() {
-  rendered "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set mode=protect "${@:3}" |
+  rendered "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
     jq -c 'select(.kind | test("^ClusterAdmissionPolicy$|^ValidatingAdmission"))' >"$RUN/$1/cel.json"
   kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f "$RUN/$1/cel.json"
   in_force "$1"

@@ -27,7 +27,7 @@ const FILES: [(&str, &str, &str); 16] = [
     (
         "deploy/cel-only.yml",
         "offline management",
-        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.only=true",
+        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true --set cel.only=true",
     ),
     (
         "deploy/pods.yml",
@@ -68,7 +68,7 @@ const FILES: [(&str, &str, &str); 16] = [
     (
         "charts/managed-by-policy/tests/rendered/cel.yml",
         "all-projects management",
-        CEL,
+        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true",
     ),
 ];
 

@@ -1,23 +1,22 @@
 {{/*
-The tables of files/projects.yaml by group and version, for the ValidatingAdmissionPolicies: the reserved value of the workloads, their kinds, and
-the path of the field in each kind. A kind without status rules has the field in a template.
+The table of files/projects.yaml for the ValidatingAdmissionPolicies, by group and version and by kind, and the reserved values.
 */}}
 {{- define "managed-by.celKinds" -}}
-{{- $controllers := dict -}}{{- $workloads := dict -}}{{- $paths := dict -}}
+{{- $kinds := dict -}}{{- $names := list -}}
+{{- $templates := dict "CronJob" "Job" "OptimizationJob" "TrainJob" "RayCronJob" "RayJob" -}}
 {{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
   {{- range $kind := .kinds -}}
+    {{- $names = append $names $kind.reservedValue -}}
+    {{- $facts := dict "path" (default "spec.managedBy" $kind.path) "reserved" $kind.reservedValue -}}
+    {{- $_ := set $facts "workload" (get $templates $kind.kind | default $kind.kind) -}}
+    {{- $_ := set $facts "location" (hasKey $templates $kind.kind | ternary "template" "workload") -}}
     {{- range .versions -}}
       {{- $version := printf "%s/%s" $kind.group . -}}
-      {{- $path := splitList "." (default "spec.managedBy" $kind.path) -}}
-      {{- $_ := set $paths $version (merge (dict $kind.kind $path) (default dict (get $paths $version))) -}}
-      {{- if $kind.status -}}
-        {{- $_ := set $controllers $version $kind.reservedValue -}}
-        {{- $_ := set $workloads $version (append (default list (get $workloads $version)) $kind.kind) -}}
-      {{- end -}}
+      {{- $_ := set $kinds $version (merge (dict $kind.kind $facts) (default dict (get $kinds $version))) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- dict "builtInControllers" $controllers "names" (values $controllers | uniq | sortAlpha) "workloads" $workloads "paths" $paths | toJson -}}
+{{- dict "kinds" $kinds "names" ($names | uniq | sortAlpha) | toJson -}}
 {{- end }}
 
 {{/* A JSON value as a CEL literal. kube-apiserver requires elements of one type, so each is dyn(...). */}}
