@@ -1,19 +1,19 @@
-# One command file; CI only calls it. `make demo` and `make test` are all that a newcomer needs.
+# Entry point for development and CI. New contributors need only `make demo` and `make test`.
 
 TARGET := wasm32-unknown-unknown
 MODULES := target/$(TARGET)/release
 RELEASES := 1.30 1.31 1.32 1.33 1.34 1.35 1.36 1.37
 
-# Paths of the building machine would otherwise stand in the modules' panic messages.
+# Keep paths of the build machine out of the modules' panic messages.
 CARGO_HOME ?= $(HOME)/.cargo
 REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=cargo"
-# Neither another folder nor other flags than these: what is copied is what was built.
+# Ignore target directory and flags of the environment, so that the copied module is the one that was just built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
-# What runs behind some targets, see xtask/src/main.rs.
+# Task runner, see xtask/src/main.rs.
 XTASK := cargo run --quiet --package xtask --
 
-# What `make test` builds: not the tool that makes the npm package, which has a target of its own.
+# Packages that `make test` builds: all except the npm package generator, which has its own target.
 TESTED := --workspace --exclude managed-by-js-generator
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
@@ -22,9 +22,9 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crate
 demo: setup annotated-policy.wasm ## Evaluate the requests in examples/ with the built policy
 	@$(XTASK) demo annotated-policy.wasm examples
 
-test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/answers.ndjson ## Run the tests of the library, the module, the command line and the Go modules
+test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/expected.ndjson ## Test the library, the module, the CLI and the Go modules
 	cargo test $(TESTED) --quiet
-	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go module in go/, because there is no Go here"; fi
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go modules, because go is not on the PATH"; fi
 
 .PHONY: setup
 setup: # Install the pinned toolchain and the wasm target where they are missing
@@ -32,18 +32,18 @@ setup: # Install the pinned toolchain and the wasm target where they are missing
 	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
 
 policy.wasm: FEATURES :=
-policy.wasm: $(RUST_SOURCES) | setup # The module, as built
+policy.wasm: $(RUST_SOURCES) | setup # Build the policy module, without metadata
 	$(build-policy)
 
 pods-policy.wasm: FEATURES := pods
-pods-policy.wasm: $(RUST_SOURCES) | setup # The same with what looks Jobs up through the host
+pods-policy.wasm: $(RUST_SOURCES) | setup # Build the policy module that looks up Jobs through the host
 	$(build-policy)
 
 go/managedby/module.wasm: FEATURES := findings
-go/managedby/module.wasm: $(RUST_SOURCES) | setup # The same with findings as data, which the Go module embeds
+go/managedby/module.wasm: $(RUST_SOURCES) | setup # Build the policy module with structured findings, which the Go module embeds
 	$(build-policy)
 
-# Cargo takes a module of another version or with other features for up to date, because its name is the same.
+# Delete the module first: Cargo considers a module of another version or with other features up to date, because the file name is the same.
 define build-policy
 @rm -f $(MODULES)/deps/managed_by_policy.wasm
 $(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy --features "$(FEATURES)"
@@ -57,13 +57,13 @@ noop.wasm: $(RUST_SOURCES) | setup
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy
 	$(annotate)
 
-annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md # The same for the policy that looks at pods and reads Jobs
+annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md # Build the pods policy
 	$(annotate)
 
-annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # The same for the policy that does nothing
+annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # Build the no-op policy
 	$(annotate)
 
-# From module, metadata and README.
+# Adds metadata and README to a module.
 define annotate
 @if command -v kwctl >/dev/null; then \
 	kwctl annotate --metadata-path $(word 2,$^) --usage-path $(word 3,$^) --output-path $@ $<; \
@@ -72,32 +72,33 @@ else \
 fi
 endef
 
-# The library's answers to the examples, the vectors, the recordings and some generated requests, for the differential tests.
-target/answers.ndjson: $(RUST_SOURCES) xtask/src/answers.rs $(shell find examples crates/testing/src parity/src parity/vectors parity/traces -type f -not -path '*/target/*')
-	@mkdir -p target && $(XTASK) answers $@ 2000 1
+# The library's verdicts on the examples, the test vectors, the recordings and some generated requests: the expected results of the differential
+# tests.
+target/expected.ndjson: $(RUST_SOURCES) xtask/src/expected.rs $(shell find examples crates/testing/src parity/src parity/vectors parity/traces -type f -not -path '*/target/*')
+	@mkdir -p target && $(XTASK) expected $@ 2000 1
 
-# Generated requests.
+# Number of generated requests.
 REQUESTS ?= 20000
 .PHONY: differential-test
-differential-test: export ANSWERS = $(CURDIR)/target/differential-test.ndjson
-differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all kept requests and REQUESTS generated ones from SEED (needs Go, node, policy-server)
-	@$(XTASK) answers $(ANSWERS) $(REQUESTS) $(SEED)
+differential-test: export EXPECTED_RESULTS = $(CURDIR)/target/differential-test.ndjson
+differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all stored requests and on REQUESTS requests generated from SEED (needs Go, node, policy-server)
+	@$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
 	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
 	@cargo test --quiet --package managed-by-cli --test cli -- differential:: --nocapture --test-threads 1
 	@cd go && go test -count 1 -v -timeout 2h -run TestDifferential ./managedby
 	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|of each release' test/verdicts.test.mjs test/guest.test.mjs
-	@$(MAKE) --no-print-directory e2e ONLY=server FILTER="library's answers"
+	@$(MAKE) --no-print-directory e2e ONLY=server FILTER="library's responses"
 
 PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
-# The tools that are written for Python's package index.
+# Tools from PyPI.
 PYTHON_TOOLS := target/tools/python/bin
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-.PHONY: fmt lint hook-test rust-version generated
-fmt: # Fail unless the code is formatted
+.PHONY: verify-fmt lint pre-commit-test verify-msrv verify-generated
+verify-fmt: # Fail unless the code is formatted
 	cargo fmt --all -- --check
 
-# Alone and without the tests' dependencies, a crate may lack a feature that another one lends it.
-lint: fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, typos and actionlint; warnings are errors
+# Lint crates individually too: in a workspace build, feature unification hides missing features.
+lint: verify-fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, typos and actionlint; warnings are errors
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
 	for crate in cli parity report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
@@ -110,44 +111,44 @@ lint: fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, ty
 	@if command -v typos >/dev/null; then typos; else echo "skipped: typos is not on the PATH (cargo install --locked typos-cli)"; fi
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 
-hook-test: setup $(PYTHON_TOOLS)/zizmor # Run the hook for pre-commit with pre-commit itself
+pre-commit-test: setup $(PYTHON_TOOLS)/zizmor # Test the pre-commit hook with pre-commit
 	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet $(TESTED) --test cli -- --ignored pre_commit
 
-# With pre-commit beside it.
+# Also installs pre-commit.
 $(PYTHON_TOOLS)/zizmor:
 	python3 -m venv target/tools/python
 	$(PYTHON_TOOLS)/pip install --quiet zizmor==1.32.0 pre-commit==4.7.0
 
-# The library has users of its own, who may have an older compiler than the one that builds the policy.
+# MSRV of the library. The policy is built with the pinned toolchain.
 LIBRARY_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/managed-by/Cargo.toml)
-rust-version: setup # Check the library with the oldest compiler that it promises
+verify-msrv: setup # Check the library with its MSRV
 	@rustup toolchain list | grep -q '^$(LIBRARY_RUST)' || rustup toolchain install --profile minimal $(LIBRARY_RUST)
-	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version
-	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/rust-version --features k8s-openapi,k8s-openapi/v1_37
+	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/msrv
+	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/msrv --features k8s-openapi,k8s-openapi/v1_37
 
-generated: setup # Fail if a generated file would change (Go's table only where a Go with the same Unicode is installed)
+verify-generated: setup # Fail if generated files are out of date (checks Go's character table only if the installed Go has the same Unicode version)
 	@$(XTASK) generate --check
 	@if command -v go >/dev/null; then \
 		mkdir -p target && go run ./parity/printable/main.go > target/printable.rs && \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
 			diff target/printable.rs $(PRINTABLE); \
 		fi; \
-		$(HELM_DOCS) --dry-run 2>/dev/null | diff - $(CHART)/README.md || { echo "$(CHART)/README.md is not as generated, run \`make docs\`"; exit 1; }; \
+		$(HELM_DOCS) --dry-run 2>/dev/null | diff - $(CHART)/README.md || { echo "$(CHART)/README.md is out of date, run \`make generate\`"; exit 1; }; \
 	fi
 
 CHART := charts/managed-by-policy
 HELM_DOCS := go run github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2 --chart-search-root charts --sort-values-order file
-.PHONY: docs
-docs: ## Write the generated files: pages, schemas, answers in examples, guides, transcripts, and with Helm and Go the manifests in deploy/ and the chart's page
+.PHONY: generate
+generate: ## Update generated files: pages, schemas, results in examples, guides and transcripts; with Helm and Go also deploy/ and the chart's README
 	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test conditions
 	@$(XTASK) generate
-	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because there is no Go here"; fi
+	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because go is not on the PATH"; fi
 	UPDATE_EXAMPLES=1 cargo test --quiet --package managed-by-policy --test library examples::
 	UPDATE_GUIDE=1 cargo test --quiet --package xtask --test status_guide
 	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli transcripts
 
 .PHONY: artifacthub
-artifacthub: # Write what Artifact Hub reads to target/artifacthub, with the time of the released commit
+artifacthub: # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit
 	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
 	@cp artifacthub-repo.yml README.md target/artifacthub && cp pods/README.md target/artifacthub/pods
 	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
@@ -165,14 +166,14 @@ artifacthub-chart: # Push to CHARTS what Artifact Hub reads about its owner (nee
 	cd target/artifacthub-chart && $(ORAS) push $(ORAS_FLAGS) $(CHARTS)/managed-by-policy:artifacthub.io --config /dev/null:application/vnd.cncf.artifacthub.config.v1+yaml \
 		artifacthub-repo.yml:application/vnd.cncf.artifacthub.repository-metadata.layer.v1.yaml
 
-# The tag that is to be released.
+# Tag to release.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: release-check
-release-check: generated # Fail unless version, changelog and generated files agree with the tag TAG
+release-check: verify-generated # Fail unless version, changelog and generated files agree with the tag TAG
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@for key in version appVersion; do grep -qx "$$key: $(TAG:v%=%)" $(CHART)/Chart.yaml || { echo "$(TAG) is not the $$key of $(CHART)/Chart.yaml"; exit 1; }; done
-	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md has changes that are not released"; exit 1; }
+	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md still has an Unreleased section"; exit 1; }
 	cargo test --quiet $(TESTED) --test policy -- chart:: deploy:: docs:: settings::
 
 # What release.yml does, as far as this machine can: build and push, sign with a key that is thrown away, verify, and install from there.
@@ -182,56 +183,56 @@ release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Rel
 	@e2e/run kubewarden-release
 
 .PHONY: release-notes
-release-notes: # Print what the changelog says of TAG
+release-notes: # Print the changelog section for TAG
 	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
 
-# The files of e2e/ that `make e2e` runs if ONLY names none. `soak` runs for ten minutes or longer.
-E2E_PARTS := chart kwctl server people tenant outages outages-1.30 outages-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden kubewarden-helm kubewarden-helm-1.30 kubewarden-helm-1.37
-ONLY ?= $(E2E_PARTS)
-.PHONY: e2e e2e-kind bench-server deny reproducible rust-controller publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/answers.ndjson ## Test with kwctl, PolicyServer and clusters: the parts in ONLY, tests that match FILTER (docs/testing.md)
+# Suites that `make e2e` runs by default. `soak` is excluded because it runs for at least ten minutes.
+E2E_SUITES := chart kwctl server users tenant outages outages-1.30 outages-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden kubewarden-helm kubewarden-helm-1.30 kubewarden-helm-1.37
+ONLY ?= $(E2E_SUITES)
+.PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible rust-controller-test publish-check
+e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (docs/testing.md)
 	@e2e/run $(ONLY)
 
-e2e-kind: annotated-policy.wasm # Install the chart in a cluster of kind beside Kubewarden's (needs docker, kind, helm, kubectl, kwctl)
+e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside Kubewarden's charts (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh
 
-bench-server: annotated-policy.wasm annotated-noop.wasm ## Measure the policy in PolicyServer beside one that does nothing, and write docs/performance.md
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy, and update docs/performance.md
 	@python3 e2e/bench.py
 
-rust-controller: setup # Test the example of a controller, against every release (a workspace of its own)
+rust-controller-test: setup # Test the example controller against every release (separate workspace)
 	CARGO_PROFILE_DEV_DEBUG=0 cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
 
 OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37
-publish-check: setup # See that the library can be published, and works with each API version of k8s-openapi
+publish-check: setup # Check that the library can be published, and builds with each API version of k8s-openapi
 	cargo publish --dry-run --allow-dirty --quiet --package managed-by
 	for version in $(OPENAPI); do \
 		cargo check --quiet --package managed-by --features k8s-openapi,k8s-openapi/$$version || exit 1; \
 	done
 
-# Where GitHub is out of reach: `make deny DENY="bans licenses sources"`.
+# Without access to GitHub: `make check-dependencies DENY="bans licenses sources"`.
 DENY ?=
-deny: # Check licences, sources and advisories of the dependencies (needs cargo-deny)
+check-dependencies: # Check licenses, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny --workspace check $(DENY)
 
 COPY := target/reproducible/another-folder
-reproducible: policy.wasm ## Build the module in another folder and compare the bytes
+verify-reproducible: policy.wasm ## Build the module in another directory and compare the bytes
 	@rm -rf $(COPY) && mkdir -p $(COPY)
 	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory $(COPY)
 	@$(MAKE) --silent --directory $(COPY) policy.wasm
-	cmp policy.wasm $(COPY)/policy.wasm && echo "the same bytes twice: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
+	cmp policy.wasm $(COPY)/policy.wasm && echo "reproducible: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
 
-.PHONY: cli cli-archive cli-image krew bench-cli
+.PHONY: cli cli-archive cli-image krew-manifest bench-cli
 cli: setup ## Build the command line: target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
-# The name of this machine, as the compiler calls it.
+# Target triple of the host.
 RUST_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CLI_ARCHIVE = managed-by-$(VERSION)-$(RUST_HOST)
-# On Linux the program holds the C library, so that it runs wherever there is a kernel.
+# On Linux, link libc statically, so that the binary runs on every distribution.
 CLI_CARGO = cargo $(if $(findstring linux,$(RUST_HOST)),--config 'target.$(RUST_HOST).rustflags=["-Ctarget-feature=+crt-static"]')
 
-cli-archive: setup # The command line for this machine as it is released, with its manual and completions, in target/archive
+cli-archive: setup # Build the release archive of the CLI for this host, with man page and shell completions, in target/archive
 	$(CLI_CARGO) build --quiet --locked --profile dist --target $(RUST_HOST) --package managed-by-cli
 	rm -rf target/archive/$(CLI_ARCHIVE)
 	mkdir -p target/archive/$(CLI_ARCHIVE)/man target/archive/$(CLI_ARCHIVE)/completions
@@ -243,25 +244,25 @@ cli-archive: setup # The command line for this machine as it is released, with i
 	@ls -l target/archive/$(CLI_ARCHIVE).tar.gz
 
 IMAGE ?= managed-by
-cli-image: # The Linux archives in target/archive as an image for their machines, IMAGE (needs buildah)
+cli-image: # Build the multi-arch image IMAGE from the Linux archives in target/archive (needs buildah)
 	rm -rf target/image && mkdir -p target/image
 	if buildah manifest exists $(IMAGE); then buildah manifest rm $(IMAGE); fi
 	buildah manifest create $(IMAGE)
 	for of in amd64:x86_64 arm64:aarch64; do \
 		archive=target/archive/managed-by-$(VERSION)-$${of#*:}-unknown-linux-gnu.tar.gz; arch=$${of%:*}; \
-		test -e $$archive || { echo "skipped: there is no $$archive"; continue; }; \
+		test -e $$archive || { echo "skipped: $$archive does not exist"; continue; }; \
 		mkdir target/image/$$arch && tar -xzf $$archive --strip-components 1 -C target/image/$$arch && \
 		buildah build --quiet --platform linux/$$arch --manifest $(IMAGE) --file crates/cli/Containerfile target/image || exit 1; \
 	done
 
-krew: # The manifest for Krew of the archives in target/archive, beside them
+krew-manifest: # Write the Krew manifest for the archives in target/archive
 	@set -e; manifest=target/archive/managed-by.yaml; sed 's/VERSION/$(VERSION)/g; /^#/d' crates/cli/krew.yml > $$manifest; \
 	for host in $$(sed -n 's/.*SHA256-\([^"]*\).*/\1/p' crates/cli/krew.yml); do \
 		sum=$$(cut -d ' ' -f 1 target/archive/managed-by-$(VERSION)-$$host.tar.gz.sha256); \
 		sed "s/SHA256-$$host/$$sum/" $$manifest > $$manifest.new && mv $$manifest.new $$manifest; \
 	done; echo $$manifest
 
-bench-cli: setup ## Measure the command line beside jq and yq, and write docs/performance.md (needs jq and the Go program yq)
+bench-cli: setup ## Benchmark the CLI against jq and yq, and update docs/performance.md (needs jq and mikefarah/yq)
 	cargo build --quiet --profile dist --package managed-by-cli
 	@python3 crates/cli/benches/programs.py
 
@@ -273,20 +274,20 @@ npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## Build
 	cd crates/js/npm && npm run --silent build
 
 BUNDLERS := vite6 vite7 vite8 webpack5
-npm-test: npm target/answers.ndjson annotated-policy.wasm go/managedby/module.wasm $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
+npm-test: npm target/expected.ndjson annotated-policy.wasm go/managedby/module.wasm $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
 	cd crates/js/npm && npm test --silent
 
 playground: playground-build ## Serve the playground on localhost, and rebuild it on changes
 	cd crates/js/playground && npm run --silent serve
 
-playground-test: playground-build target/answers.ndjson ## Test the playground in Chromium or BROWSER
+playground-test: playground-build target/expected.ndjson ## Test the playground in Chromium or BROWSER
 	cd crates/js/playground && npm test --silent
 
 playground-build: npm crates/js/playground/node_modules
 	cd crates/js/playground && npm run --silent build
 
-# A module alone: of a crate that is a library for Rust too, cargo makes one without link-time optimisation, a fifth larger. Whoever opens the
-# page fetches the module, so wasm-opt makes it 5 % smaller. The features are those that rustc uses by default.
+# Build only the cdylib: if the crate is also built as an rlib, Cargo disables link-time optimization and the module is 20% larger. Visitors of
+# the page download the module, so wasm-opt shrinks it by another 5%. The enabled features are rustc's defaults.
 WASM_OPT := crates/js/npm/node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
 	--enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext
 crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/settings.schema.json $(shell find crates/js/generator -name '*.rs' -o -name Cargo.toml) crates/js/npm/node_modules | setup
@@ -301,11 +302,11 @@ crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates
 fuel-update: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
 	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
 
-.PHONY: parity parity-verify parity-live match-conditions-upstream oracle
-parity: oracle ## Write the vectors with kube-apiserver's code (needs Go)
+.PHONY: update-parity verify-parity parity-live match-conditions-upstream oracle
+update-parity: oracle ## Update the test vectors with kube-apiserver's code (needs Go)
 	cargo run --quiet --package managed-by-parity -- update
 
-parity-verify: oracle # Fail if that would change them
+verify-parity: oracle # Fail if the test vectors are out of date
 	cargo run --quiet --package managed-by-parity -- verify
 
 CASES ?= 100000
@@ -313,54 +314,55 @@ SEED ?= 1
 parity-live: oracle ## Compare the library with kube-apiserver's code on CASES generated cases from SEED (needs Go)
 	cargo run --quiet --profile live --package managed-by-parity -- live $(CASES) $(SEED) $(RELEASES)
 
-QUESTIONS := $(CURDIR)/target/questions.ndjson
-match-conditions-upstream: # Put the matchConditions of deploy/ to kube-apiserver's own matcher, with the requests of the test in Rust (needs Go)
-	QUESTIONS=$(QUESTIONS) cargo test --quiet --package xtask --test conditions
+MATCH_CASES := $(CURDIR)/target/match-cases.ndjson
+match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apiserver's matcher, on the requests of the Rust test (needs Go)
+	MATCH_CASES=$(MATCH_CASES) cargo test --quiet --package xtask --test conditions
 	cd parity/oracle && for release in 1.30 1.37; do \
-		QUESTIONS=$(QUESTIONS) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
+		MATCH_CASES=$(MATCH_CASES) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
 	done
 
 .PHONY: cel-upstream
-cel-upstream: export ANSWERS = $(CURDIR)/target/cel.ndjson
+cel-upstream: export EXPECTED_RESULTS = $(CURDIR)/target/cel.ndjson
 cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library by kube-apiserver's code, on all kept requests and REQUESTS generated ones from SEED (needs Go)
-	$(XTASK) answers $(ANSWERS) $(REQUESTS) $(SEED)
+	$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
 	cd parity/oracle && for release in 1.30 1.36 1.37; do \
 		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \
 	done
 
-# The Go module, and the one for controller-runtime, which others need not take.
+# The Go module, and a separate module for users of controller-runtime.
 GO_MODULES := go go/managedbyclient
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 .PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
-go-test: go/managedby/module.wasm noop.wasm target/answers.ndjson ## Test the Go modules (needs Go)
+go-test: go/managedby/module.wasm noop.wasm target/expected.ndjson ## Test the Go modules (needs Go)
 	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
 
-go-race: go/managedby/module.wasm noop.wasm # What runs at once in the Go module, under Go's race detector (needs Go and a C compiler)
+go-race: go/managedby/module.wasm noop.wasm # Run the concurrency tests of the Go module with the race detector (needs Go and a C compiler)
 	cd go && go test -race -run 'AtOnce|Context|Guest|Memory' ./managedby
 
-go-envtest: go/managedby/module.wasm # Hold the wrapped client to a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
+go-envtest: go/managedby/module.wasm # Test the wrapped client against a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
 	@if command -v kube-apiserver >/dev/null && command -v etcd >/dev/null; then \
 		cd go/envtest && go test ./...; \
 	else \
-		echo "skipped: there is no kube-apiserver here, or no etcd"; \
+		echo "skipped: kube-apiserver or etcd is not on the PATH"; \
 	fi
 
-go-lint: go/managedby/module.wasm # Format, vet and staticcheck of the Go module (needs Go)
+go-lint: go/managedby/module.wasm # Check the Go modules with gofmt, vet and staticcheck (needs Go)
 	@unformatted=$$(gofmt -l go); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	for module in $(GO_MODULES) go/envtest; do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
 
-go-bench: go/managedby/module.wasm noop.wasm # Time the Go module on one core, beside a policy that does nothing (needs Go)
+go-bench: go/managedby/module.wasm noop.wasm # Benchmark the Go module on one core, with a no-op policy as baseline (needs Go)
 	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
 
-go-fuzz: go/managedby/module.wasm # Feed the Go module bytes of all kinds for SECONDS (needs Go)
+go-fuzz: go/managedby/module.wasm # Fuzz the Go module for SECONDS (needs Go)
 	cd go && go test -run '^$$' -fuzz FuzzReview -fuzztime $(SECONDS)s -fuzzminimizetime 20x ./managedby
 
-# A Go module is what a tag holds, so the tags are on a commit that has the policy too; main has none. Neither the branch nor the folder changes.
-go-tag: go/managedby/module.wasm # Tag HEAD with the built policy for Go: go/TAG and go/managedbyclient/TAG
+# Go fetches modules from the tagged commit, so the tags point to a commit that contains the built policy, which main does not. The branch and
+# the working tree stay unchanged.
+go-tag: go/managedby/module.wasm # Commit the built policy on top of HEAD, and tag that commit as go/TAG and go/managedbyclient/TAG
 	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; set -e; \
 	git read-tree HEAD; \
 	git update-index --add --cacheinfo "100644,$$(git hash-object -w $<),$<"; \
-	commit=$$(git commit-tree -p HEAD -m "Carry the policy for Go, $(TAG)" "$$(git write-tree)"); \
+	commit=$$(git commit-tree -p HEAD -m "go: add the built policy module for $(TAG)" "$$(git write-tree)"); \
 	for module in $(GO_MODULES); do git tag $$module/$(TAG) $$commit; echo "$$module/$(TAG) $$commit"; done
 
 SECONDS ?= 60
@@ -372,8 +374,8 @@ fuzz: ## Fuzz the library for SECONDS (needs cargo-fuzz and jq)
 	done
 	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536
 
-.PHONY: mutants
-mutants: ## Run mutation tests of the library, all or SHARD=0/52 (needs cargo-mutants)
+.PHONY: mutation-test
+mutation-test: ## Run mutation tests of the library, all or SHARD=0/52 (needs cargo-mutants)
 	CARGO_TARGET_DIR=$(CURDIR)/target cargo mutants --package managed-by --baseline skip --timeout 300 --output target $(if $(SHARD),--shard $(SHARD) --sharding round-robin)
 
 oracle: $(RELEASES:%=parity/oracle/bin/%)
@@ -381,36 +383,36 @@ oracle: $(RELEASES:%=parity/oracle/bin/%)
 parity/oracle/bin/%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod parity/oracle/v%.sum
 	cd parity/oracle && go build -modfile=v$*.mod -o bin/$* .
 
-# The oldest release and the newest. New branches of what kube-apiserver has for Jobs lead the fuzzer, so nothing else is instrumented.
-FUZZED := $(firstword $(RELEASES)) $(lastword $(RELEASES))
+# The oldest and the newest release. Only kube-apiserver's Job packages are instrumented, so that their coverage guides the fuzzer.
+FUZZ_RELEASES := $(firstword $(RELEASES)) $(lastword $(RELEASES))
 FUZZ_TARGETS := FuzzJob FuzzText
 INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gcflags=k8s.io/kubernetes/pkg/apis/batch/...=-d=libfuzzer
 .PHONY: fuzz-upstream coverage-upstream
-coverage-upstream: # How much of kube-apiserver's code for a Job's status the vectors, CASES generated cases from SEED and the corpus reach (needs Go)
-	@for release in $(FUZZED); do echo "$$release"; parity/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
+coverage-upstream: # Print the coverage of kube-apiserver's Job status code by the test vectors, CASES cases generated from SEED, and the corpus (needs Go)
+	@for release in $(FUZZ_RELEASES); do echo "$$release"; parity/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
 
-fuzz-upstream: go/managedby/module.wasm $(FUZZED:%=parity/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
-	@cd parity/oracle && for release in $(FUZZED); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
+fuzz-upstream: go/managedby/module.wasm $(FUZZ_RELEASES:%=parity/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
+	@cd parity/oracle && for release in $(FUZZ_RELEASES); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
 		bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
-			-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZED)) / $(words $(FUZZ_TARGETS))))s" || exit 1; \
+			-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZ_RELEASES)) / $(words $(FUZZ_TARGETS))))s" || exit 1; \
 	done; done
 
 parity/oracle/bin/fuzz-%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod parity/oracle/v%.sum
 	cd parity/oracle && go test -c -modfile=v$*.mod -o bin/fuzz-$* $(INSTRUMENT) .
 
-.PHONY: kubectl-answers
-kubectl-answers: # Ask kubectl's own decoder the rows of parity/kubectl/answers.ndjson, and write its answers there (needs Go)
-	cd parity/kubectl && go run . < answers.ndjson > answers.new && mv answers.new answers.ndjson
+.PHONY: update-kubectl-results
+update-kubectl-results: # Update the expected results in parity/kubectl/results.ndjson with kubectl's decoder (needs Go)
+	cd parity/kubectl && go run . < results.ndjson > results.new && mv results.new results.ndjson
 
-$(PRINTABLE): parity/printable/main.go ## Go's table of printable characters (needs Go)
+$(PRINTABLE): parity/printable/main.go ## Generate the table of characters that are printable in Go (needs Go)
 	go run $< > $@
 
-.PHONY: book record
+.PHONY: book record-demo
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
 ROOT_PAGES := README|CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
-# A link leads to the page in the site if it is there, else to the file on GitHub.
-book: $(MDBOOK) ## Build the documentation in target/book/html; a dead link is an error
+# Links point to the page on the site if it exists, and otherwise to the file on GitHub.
+book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken links
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
 	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md
 	@cd target/book/src && mv README.md index.md && mv rules/README.md rules/index.md && rm book.toml
@@ -429,9 +431,9 @@ book: $(MDBOOK) ## Build the documentation in target/book/html; a dead link is a
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
 
-record: annotated-policy.wasm annotated-pods-policy.wasm # Record the Job of the README and of docs/operations.md in a real cluster (needs what `make e2e ONLY=kubewarden` needs)
+record-demo: annotated-policy.wasm annotated-pods-policy.wasm # Record the demo in README.md and docs/operations.md in a real cluster (same requirements as `make e2e ONLY=kubewarden`)
 	@RECORD=1 FILTER='^readme: ' e2e/run kubewarden
-	@echo "docs/pictures/first-screen.svg has the date and the versions. If a test finds that the text differs, draw it."
+	@echo "If a test reports that its text differs, redraw docs/pictures/first-screen.svg with the new date and versions."
 
 .PHONY: help clean
 help: ## List the targets

@@ -17,7 +17,7 @@ controller_manager() {
     --controllers=job-controller,cronjob-controller,namespace-controller,garbage-collector-controller,ttl-after-finished-controller "${@:2}"
 }
 # Lets kube-controller-manager 1.36 end Jobs and keep `startTime` as 1.30 does; kube-apiserver 1.30 would not understand it otherwise.
-AS_OLD=(--emulated-version=kube=1.33 --feature-gates=JobManagedBy=false,JobPodReplacementPolicy=false)
+EMULATE_OLD_RELEASE=(--emulated-version=kube=1.33 --feature-gates=JobManagedBy=false,JobPodReplacementPolicy=false)
 
 # Plays the nodes of a cluster.
 kubelet() { start "$1/kubelet" python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig "$1" system:node:e2e)"; }
@@ -76,17 +76,17 @@ run_mpi_operator() {
 # The audit log of a cluster from a line on, without the probes, through a filter: audit CLUSTER FILTER [FROM]
 audit() { tail -n "+${3:-1}" "$RUN/$1/audit.log" | jq -cR "fromjson? | select(.objectRef.namespace != \"probe\") | $2"; }
 events() { wc -l <"$RUN/${1:-cluster}/audit.log"; }
-JUDGED='select(.annotations["managed-by.policies.example.com/mode"])'
+EVALUATED='select(.annotations["managed-by.policies.example.com/mode"])'
 DENIED='select(.responseStatus.message // "" | contains("managed-by.policies.example.com"))'
 WARNED='select(.annotations["managed-by.policies.example.com/warned"])'
 STATUS='select(.objectRef.resource == "jobs" and .objectRef.subresource == "status")'
 by() { echo "select(.user.username == \"$1\")"; }
 
-# Passes if the policy evaluated writes of each user, and denied or warned only the users in EXCEPT: quiet CLUSTER FROM EXCEPT USER...
-quiet() {
+# Passes if the policy evaluated writes of each user, and denied or warned only the users in EXCEPT: assert_no_denials CLUSTER FROM EXCEPT USER...
+assert_no_denials() {
   local user
   for user in "${@:4}"; do
-    [ "$(audit "$1" "$(by "$user") | $JUDGED" "$2" | wc -l)" -gt 0 ] || { echo "no write of $user was evaluated" && return 1; }
+    [ "$(audit "$1" "$(by "$user") | $EVALUATED" "$2" | wc -l)" -gt 0 ] || { echo "no write of $user was evaluated" && return 1; }
   done
   audit "$1" "$DENIED, $WARNED | select(.user.username != \"$3\" and .impersonatedUser.username != \"$3\")" "$2" >"$RUN/loud"
   [ ! -s "$RUN/loud" ] || { cut -c1-1000 "$RUN/loud" | head && return 1; }
@@ -97,7 +97,7 @@ quiet() {
 cost() {
   local writes evaluated statuses
   writes=$(audit "$1" "select(.objectRef.resource == \"jobs\" and .objectRef.name == \"$2\" and .responseStatus.code < 300)")
-  evaluated=$(jq -c "$JUDGED" <<<"$writes" | wc -l) statuses=$(jq -c "$STATUS" <<<"$writes" | wc -l)
+  evaluated=$(jq -c "$EVALUATED" <<<"$writes" | wc -l) statuses=$(jq -c "$STATUS" <<<"$writes" | wc -l)
   echo "# $2: $evaluated calls of the webhook with $statuses status updates" | tee /dev/fd/3
   [ "$statuses" -gt 0 ] && [ "$evaluated" -eq $((1 + (${#3} > 0 ? statuses : 0))) ]
 }

@@ -8,7 +8,7 @@ API_SERVER=kube-apiserver-1.30.14
 setup_file() {
   needs helm etcd "$API_SERVER" kube-controller-manager policy-server kubectl jq openssl curl python3
   protected management --authorization-mode=AlwaysAllow
-  controller_manager cluster "${AS_OLD[@]}"
+  controller_manager cluster "${EMULATE_OLD_RELEASE[@]}"
 }
 teardown_file() { stop_all; }
 

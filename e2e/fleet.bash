@@ -4,8 +4,8 @@ FLEET_PROGRAMS=(helm "$KUEUE_ETCD" kube-apiserver kube-controller-manager jobset
 MULTIKUEUE=system:serviceaccount:kueue-system:multikueue-sa
 
 policy_of() { if [ "$1" = hub ]; then echo management; else echo worker; fi; }
-# Starts PolicyServer of the hub or the worker, with a change of its settings: serve_member NAME [FILTER]
-serve_member() {
+# Starts PolicyServer of the hub or the worker, with a change of its settings: start_policy_server NAME [FILTER]
+start_policy_server() {
   protect "$(settings "$1" "$(policy_of "$1")" | jq "${2:-.}")" | jq '{"managed-by": .}' |
     KUBECONFIG=$(kubeconfig "$1" "$POLICY_SERVER") policy_server "$1/policy-server"
 }
@@ -18,7 +18,7 @@ member() {
   controller_manager "$1"
   run_jobset "$1"
   run_kueue "$1"
-  serve_member "$1"
+  start_policy_server "$1"
   webhook "$1"
 }
 

@@ -7,7 +7,7 @@ load kubewarden
 API_SERVER=kube-apiserver ARGUMENTS=() MANAGER=() RELEASE=1.36
 case $BATS_TEST_FILENAME in
 *-1.30.bats)
-  RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 KUBEWARDEN=1.35.0 MANAGER=("${AS_OLD[@]}")
+  RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 KUBEWARDEN=1.35.0 MANAGER=("${EMULATE_OLD_RELEASE[@]}")
   ARGUMENTS=(--feature-gates=JobManagedBy=true)
   ;;
 *-1.37.bats) RELEASE=1.37 API_SERVER=kube-apiserver-1.37.1 ;;

@@ -125,7 +125,7 @@ report() {
 }
 
 # The commands of a page between two marks print what stands there, ages aside: transcript MARK
-# With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record`).
+# With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record-demo`).
 transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do

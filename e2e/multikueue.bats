@@ -81,9 +81,9 @@ deactivate() {
 }
 
 @test "no controller was denied, and no user was warned" {
-  quiet hub 1 ana "$KUEUE"
+  assert_no_denials hub 1 ana "$KUEUE"
   # On the worker, Kueue only lets workloads start, and the API server does not call the webhook for that.
-  quiet worker 1 ana "$JOB_CONTROLLER" "$JOBSET" "$MULTIKUEUE"
+  assert_no_denials worker 1 ana "$JOB_CONTROLLER" "$JOBSET" "$MULTIKUEUE"
 }
 
 # Counted for docs/outages.md.
@@ -94,26 +94,26 @@ deactivate() {
 
 @test "faults: PolicyServer of the hub is gone for 30 s, and all workloads end" {
   begin() { stop hub/policy-server; }
-  mend() { serve_member hub; }
+  mend() { start_policy_server hub; }
   under_way hub begin mend
 }
 
 @test "faults: PolicyServer of the worker is gone for 30 s, and all workloads end" {
   begin() { stop worker/policy-server; }
-  mend() { serve_member worker; }
+  mend() { start_policy_server worker; }
   under_way worker begin mend
 }
 
 @test "faults: both are restarted with other settings, and all workloads end" {
-  begin() { for member in hub worker; do serve_member $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
-  mend() { serve_member hub && serve_member worker; }
+  begin() { for member in hub worker; do start_policy_server $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
+  mend() { start_policy_server hub && start_policy_server worker; }
   under_way restart begin mend
 }
 
 @test "faults: settings with wrong writers for 30 s on both, and all workloads end" {
   unknown='["system:serviceaccount:kueue-system:nobody"]'
-  begin() { for member in hub worker; do serve_member $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
-  mend() { serve_member hub && serve_member worker; }
+  begin() { for member in hub worker; do start_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
+  mend() { start_policy_server hub && start_policy_server worker; }
   under_way writers begin mend
 }
 
@@ -121,7 +121,7 @@ deactivate() {
 @test "control: PolicyServer of the hub is gone for 30 s, and its webhook has no matchConditions" {
   [ -n "${CONTROL:-}" ] || skip "work is lost; CONTROL=1 runs it"
   begin() { webhook hub '.matchConditions = []' && stop hub/policy-server && soon refused 'failed calling webhook' ana label job unconditional-0 --dry-run=server a=b; }
-  mend() { serve_member hub && webhook hub; }
+  mend() { start_policy_server hub && webhook hub; }
   run under_way unconditional begin mend
   [ "$status" -ne 0 ]
   echo "$output" >&3

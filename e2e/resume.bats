@@ -1,18 +1,18 @@
-# JobSets and MPIJobs that are suspended while they run, and resumed: their controllers then write the status of Jobs that they do not run
-# themselves, and the shipped lists of writers must include them. Links to this file run it where the Job controller keeps `startTime`.
+# Suspends running JobSets and MPIJobs and resumes them. Their controllers then write the status of Jobs that the Job controller reconciles, so
+# the shipped lists of status writers must include them. Symlinks to this file run it with Job controllers that keep `startTime`.
 #
-# JobSet and the mpi-operator remove `startTime` from a suspended Job before they let it run again. The Job controller does that itself from
-# 1.36 on, when it suspends the Job (MutableSchedulingDirectivesForSuspendedJobs); then the two race. In other releases only JobSet does.
+# JobSet and the mpi-operator clear `startTime` of a suspended Job before they resume it. Since 1.36, the Job controller also clears it when it
+# suspends the Job (MutableSchedulingDirectivesForSuspendedJobs), so the two race. In other releases only JobSet clears it.
 load lib
 load controllers
 
-API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow) MANAGER=() CRD=. KEEPS_START=
+API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow) CONTROLLER_MANAGER_ARGUMENTS=() CRD=. KEEPS_START_TIME=
 GATE=--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false
 case $BATS_TEST_FILENAME in
-*-gate-off.bats) ARGUMENTS+=("$GATE") MANAGER=("$GATE") KEEPS_START=true ;;
+*-gate-off.bats) ARGUMENTS+=("$GATE") CONTROLLER_MANAGER_ARGUMENTS=("$GATE") KEEPS_START_TIME=true ;;
 *-1.30.bats)
-  API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) MANAGER=("${AS_OLD[@]}") KEEPS_START=true
-  # A rule of JobSet's CRD reads metadata.namespace, which the rules of 1.30 cannot.
+  API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) CONTROLLER_MANAGER_ARGUMENTS=("${EMULATE_OLD_RELEASE[@]}") KEEPS_START_TIME=true
+  # A validation rule of JobSet's CRD uses metadata.namespace, which CEL can't access in 1.30.
   CRD='del(.spec.versions[].schema.openAPIV3Schema.properties.spec.properties.volumeClaimPolicies.items["x-kubernetes-validations"])'
   ;;
 esac
@@ -22,7 +22,7 @@ setup_file() {
   cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  controller_manager cluster "${MANAGER[@]}"
+  controller_manager cluster "${CONTROLLER_MANAGER_ARGUMENTS[@]}"
   run_jobset cluster "$CRD"
   ! command -v mpi-operator || run_mpi_operator cluster
   serve worker
@@ -40,13 +40,13 @@ mpijob_spec() {
     Launcher: {replicas: 1, restartPolicy: Never, template: $(template "$RUNS")}, Worker: {replicas: 1, restartPolicy: Never, template: $(template 'e2e/run: forever')}}"
 }
 
-# Runs four of them, suspends and resumes each: flip KIND NAMESPACE NAME
-flip() {
+# Creates four workloads, and suspends and resumes each: suspend_and_resume KIND NAMESPACE NAME
+suspend_and_resume() {
   local number suspend='{suspend: %s}' children=(a-0 a-1)
   [ "$1" = jobset ] || suspend='{runPolicy: {suspend: %s}}' children=(launcher)
   for number in 0 1 2 3; do "$1_spec" "$3-$number"; done | ana create -n "$2" -f -
   for number in 0 1 2 3; do soon kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.status.ready}'=1 --timeout=1m; done
-  # Each is resumed as soon as its Jobs are suspended: where the Job controller removes `startTime` too, it has just begun with that.
+  # Resume each workload as soon as its Jobs are suspended. A Job controller that clears `startTime` may still be doing so.
   local flips=()
   for number in 0 1 2 3; do
     {
@@ -59,31 +59,32 @@ flip() {
   for number in "${flips[@]}"; do wait "$number"; done
 }
 
-# All end, no write is denied, and the controller wrote the status of Jobs where it must: good KIND NAMESPACE NAME CONTROLLER
-good() {
+# Passes if all workloads finish, no write is denied, and the controller wrote the status of Jobs if it has to:
+# assert_resumed KIND NAMESPACE NAME CONTROLLER
+assert_resumed() {
   local from number writes end=Completed
   [ "$1" = jobset ] || { command -v mpi-operator || skip "no mpi-operator"; end=Succeeded; }
   from=$(events)
-  flip "$1" "$2" "$3"
+  suspend_and_resume "$1" "$2" "$3"
   for number in 0 1 2 3; do soon has "$end" "$1" "$3-$number" -n "$2"; done
-  quiet cluster "$from" '' "$JOB_CONTROLLER"
-  writes=$(audit cluster "$(by "$4") | $JUDGED | $STATUS" "$from" | wc -l)
-  echo "# $writes writes of $4 to the status of Jobs" >&3
-  [ -z "$KEEPS_START" ] || [ "$writes" -gt 0 ]
+  assert_no_denials cluster "$from" '' "$JOB_CONTROLLER"
+  writes=$(audit cluster "$(by "$4") | $EVALUATED | $STATUS" "$from" | wc -l)
+  echo "# $writes Job status writes by $4" >&3
+  [ -z "$KEEPS_START_TIME" ] || [ "$writes" -gt 0 ]
 }
 
-@test "role worker: JobSets are resumed, and all end" { good jobset team-a worker-jobset "$JOBSET"; }
-@test "role worker: MPIJobs are resumed, and all end" { good mpijob team-a worker-mpijob "$MPI_OPERATOR"; }
+@test "role worker: suspended JobSets resume and finish" { assert_resumed jobset team-a worker-jobset "$JOBSET"; }
+@test "role worker: suspended MPIJobs resume and finish" { assert_resumed mpijob team-a worker-mpijob "$MPI_OPERATOR"; }
 
-@test "control: without JobSet's account in builtin_status_writers.Job, none ends" {
-  # Where the status write is certain to happen.
-  [ -n "$KEEPS_START" ] || skip "the Job controller removes startTime itself"
+@test "control: JobSets do not finish if builtin_status_writers.Job lacks JobSet's service account" {
+  # Only in setups where JobSet always writes the status.
+  [ -n "$KEEPS_START_TIME" ] || skip "the Job controller removes startTime itself"
   settings=$(settings cluster worker)
   fewer=$(jq --arg jobset "$JOBSET" '.builtin_status_writers.Job -= [$jobset]' <<<"$settings")
   [ "$fewer" != "$settings" ]
   protect "$fewer" | jq '{"managed-by": .}' | policy_server cluster/policy-server
   from=$(events)
-  flip jobset team-a control
+  suspend_and_resume jobset team-a control
   # More than the pods need.
   sleep 10
   [ "$(audit cluster "$(by "$JOBSET") | $DENIED" "$from" | wc -l)" -gt 0 ]
@@ -91,19 +92,19 @@ good() {
   ana delete jobset control-{0,1,2,3}
 }
 
-# A management cluster delegates, and its own controllers make no Jobs of what is delegated, except in namespaces where its settings forbid
-# delegation.
-@test "role management: JobSets of the cluster's own are resumed, and all end" {
+# In a management cluster, controllers create no Jobs for delegated workloads. Only workloads in namespaces whose settings forbid delegation run
+# in this cluster.
+@test "role management: suspended local JobSets resume and finish" {
   serve management
-  good jobset kueue-system management-jobset "$JOBSET"
+  assert_resumed jobset kueue-system management-jobset "$JOBSET"
 }
-@test "role management: MPIJobs of the cluster's own are resumed, and all end" { good mpijob kueue-system management-mpijob "$MPI_OPERATOR"; }
+@test "role management: suspended local MPIJobs resume and finish" { assert_resumed mpijob kueue-system management-mpijob "$MPI_OPERATOR"; }
 
-# Its account is listed for Jobs wherever it is installed.
-@test "role worker, without the kind JobSet: JobSets are resumed, and all end" {
+# JobSet's service account is listed for Jobs if JobSet is installed.
+@test "role worker, without the kind JobSet: suspended JobSets resume and finish" {
   VALUES=(--set projects.jobset.enabled=false)
   settings cluster worker | jq -e '.builtin_status_writers | has("JobSet") | not'
   serve worker
   webhook cluster
-  good jobset team-a worker-unselected "$JOBSET"
+  assert_resumed jobset team-a worker-unselected "$JOBSET"
 }

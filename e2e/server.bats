@@ -1,14 +1,14 @@
 # PolicyServer over HTTPS, without a cluster.
 load lib
 
-ANSWERS=${ANSWERS:-$ROOT/target/answers.ndjson}
+EXPECTED_RESULTS=${EXPECTED_RESULTS:-$ROOT/target/expected.ndjson}
 MANIFESTS=(management worker hybrid namespace)
 CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 setup_file() {
   needs policy-server curl jq openssl python3
   # A policy for each of the settings in the kept requests, and those of deploy/ in the mode that the files say.
-  jq -c .settings "$ANSWERS" | sort -u | jq -s . >"$RUN/settings.json"
+  jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
     jq -c --argjson policy "$(protect)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
     for manifest in "${MANIFESTS[@]}"; do
@@ -24,7 +24,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-application/json}" --data-binary "$2" "${@:3}" "$(<"$RUN/server/url")$1"; }
 
 @test "the library's answers: PolicyServer gives the same to every kept request" {
-  split --lines 5000 --additional-suffix .ndjson "$ANSWERS" part-
+  split --lines 5000 --additional-suffix .ndjson "$EXPECTED_RESULTS" part-
   for part in part-*.ndjson; do
     # The requests are texts because jq would write some of their numbers otherwise.
     jq -r '"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":\(.request)}"' "$part" | split --lines 1 --numeric-suffixes --suffix-length 4 - body-
@@ -33,7 +33,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
       "url = \($url)/validate/settings-\([$settings[0][] == $own] | index(true))", "data-binary = @body-\($number)", "output = answer-\($number)",
       "header = \"Content-Type: application/json\"", "cacert = \($ca)", "next")' "$part" | sed '$d' >curl.conf
     curl --silent --show-error --parallel --parallel-max 8 --config curl.conf
-    jq -c '(.request | fromjson.uid) as $uid | .answer | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
+    jq -c '(.request | fromjson.uid) as $uid | .response | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
       if .accepted then {} else {status: {message, code}} end' "$part" | jq -Sc . >expected
     # Its answers have no newline at the end.
     sed -s '$a\' answer-* | jq -Sc .response >actual
@@ -41,7 +41,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
     cat actual >>all
     rm body-* answer-*
   done
-  [ "$(wc -l <all)" -eq "$(wc -l <"$ANSWERS")" ]
+  [ "$(wc -l <all)" -eq "$(wc -l <"$EXPECTED_RESULTS")" ]
   echo "# $(wc -l <all) answers" >&3
 }
 

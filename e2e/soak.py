@@ -201,7 +201,7 @@ class Run:
         self.ended = True
         for thread in threads:
             thread.join()
-        (self.folder / "notes.json").write_text(json.dumps(self.notes))
+        (self.folder / "observations.json").write_text(json.dumps(self.notes))
 
 
 def outcomes(notes):
@@ -224,7 +224,7 @@ def recovery(notes, fault, usual):
 
 def audit(folder, cluster, start, past):
     """What the audit log of a cluster holds. A refused write is explained by a rule if the user who tries bad dry runs wrote it, or by a fault."""
-    evaluated, denials, unanswered, unexplained = 0, collections.Counter(), collections.Counter(), []
+    evaluated, denials, webhook_failures, unexplained = 0, collections.Counter(), collections.Counter(), []
     # `audit-TIME.log` comes before `audit.log`.
     for path in sorted((folder / cluster).glob("audit*.log")):
         for line in path.open():
@@ -245,16 +245,16 @@ def audit(folder, cluster, start, past):
             else:
                 at = datetime.datetime.fromisoformat(event["requestReceivedTimestamp"].replace("Z", "+00:00")).timestamp() - start
                 fault = next((f["name"] for f in past if f["cluster"] == cluster and f["began"] - 1 <= at <= f["mended"] + LATE), None)
-                unanswered[fault or "no fault"] += 1
+                webhook_failures[fault or "no fault"] += 1
                 if not fault:
                     unexplained.append(f"{at:.1f} s: {summary}")
-    return {"evaluated": evaluated, "denials": denials, "unanswered": unanswered, "unexplained": unexplained}
+    return {"evaluated": evaluated, "denials": denials, "webhook_failures": webhook_failures, "unexplained": unexplained}
 
 
 def seen(folder, usual):
     """What was seen in a run, and its outcomes."""
     folder = Path(folder)
-    notes = json.loads((folder / "notes.json").read_text())
+    notes = json.loads((folder / "observations.json").read_text())
     past = []
     for line in (folder / "faults").read_text().splitlines():
         began, mended, cluster, name = line.split(maxsplit=3)
@@ -266,7 +266,7 @@ def seen(folder, usual):
     ends = dict(outcomes(notes))
     return ends, {
         "minutes": LENGTH / 60, "rate": RATE, "workloads": collections.Counter(f"{name.split()[0]}: {end}" for name, end in ends.items()),
-        "bad_writes": collections.Counter(seen for _, seen, _ in notes["bad"]),
+        "invalid_writes": collections.Counter(seen for _, seen, _ in notes["bad"]),
         "touched": [{"workload": f"w{number}", "taken": at, "disconnected": disconnected(at)} for number, at in notes["touched"]],
         "faults": [fault | recovery(notes, fault, usual) for fault in past],
         "audit": {cluster: audit(folder, cluster, notes["start"], past) for cluster in CLUSTERS}, "memory": notes["memory"]}
@@ -281,8 +281,8 @@ def report(with_folder, without_folder, file):
         "same outcomes": [f"{name}: {end}, without the policy {others[name]}" for name, end in ends.items() if end != others[name]],
         "touched": [one for run in (policy, without) for one in run["touched"] if not one["disconnected"]],
         "refused writes": [one for found in policy["audit"].values() for one in found["unexplained"] + ([] if found["evaluated"] else ["no write was evaluated"])],
-        "bad writes": [f"{policy['bad_writes']}, and without the policy {without['bad_writes']}"]
-        if policy["bad_writes"]["let through"] or without["bad_writes"]["denied"] or not policy["bad_writes"]["denied"] else []}}, indent=1))
+        "bad writes": [f"{policy['invalid_writes']}, and without the policy {without['invalid_writes']}"]
+        if policy["invalid_writes"]["let through"] or without["invalid_writes"]["denied"] or not policy["invalid_writes"]["denied"] else []}}, indent=1))
 
 
 if sys.argv[1] == "faults":

@@ -1,9 +1,11 @@
-//! Operations for programs that embed the module, such as the Go package: findings as data, for several releases at once.
+//! Operations for programs that embed the module, such as the Go package: structured findings, for several releases at once.
 //!
 //! Published policies do not have these operations.
 
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use managed_by::{AdmissionReview, Evaluation, Release, ReleaseSet, Verdict, evaluate_in};
+use managed_by::{
+    AdmissionReview, Evaluation, Release, ReleaseSet, Verdict, evaluate_with_cluster,
+};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -36,7 +38,7 @@ fn describe(_: &[u8]) -> CallResult {
 /// Input of `evaluate`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-struct EvaluateInput<'a> {
+struct EvaluateRequest<'a> {
     /// Releases to evaluate the request for, as if `kubernetes_version` were set to each. If empty, the settings are used unchanged.
     #[serde(default, deserialize_with = "releases")]
     releases: ReleaseSet,
@@ -45,7 +47,7 @@ struct EvaluateInput<'a> {
     review: &'a RawValue,
 }
 
-impl<'a> EvaluateInput<'a> {
+impl<'a> EvaluateRequest<'a> {
     fn from_json(payload: &'a [u8]) -> Result<Self, String> {
         let is_object = |json: &[u8]| json.trim_ascii_start().starts_with(b"{");
         let input = match serde_json::from_slice::<Self>(payload) {
@@ -55,7 +57,7 @@ impl<'a> EvaluateInput<'a> {
                 Err("invalid type: sequence, expected an object".to_owned())
             }
             Ok(input) if !is_object(input.review.get().as_bytes()) => {
-                Err("review is not an object".to_owned())
+                Err("review must be an object".to_owned())
             }
             Ok(input) => Ok(input),
         };
@@ -79,21 +81,21 @@ fn releases<'de, D: Deserializer<'de>>(json: D) -> Result<ReleaseSet, D::Error> 
 
 /// Evaluates a review for several releases. The output is an evaluation as in `docs/evaluation.schema.json`.
 fn evaluate(payload: &[u8]) -> CallResult {
-    let input = EvaluateInput::from_json(payload)?;
+    let input = EvaluateRequest::from_json(payload)?;
     let releases = Some(input.releases).filter(|releases| !releases.is_empty());
-    let without_rules = |verdict| Ok(serde_json::to_vec(&Evaluation::of_all(verdict, releases))?);
+    let encode_uniform = |verdict| Ok(serde_json::to_vec(&Evaluation::uniform(verdict, releases))?);
     let review = match AdmissionReview::from_json(input.review.get().as_bytes()) {
         Ok(review) => review,
-        Err(reason) => return without_rules(Verdict::malformed(&reason)),
+        Err(reason) => return encode_uniform(Verdict::malformed(&reason)),
     };
     let settings = match review.settings() {
         Ok(settings) => settings,
-        Err(problems) => return without_rules(Verdict::misconfigured(&problems)),
+        Err(problems) => return encode_uniform(Verdict::misconfigured(&problems)),
     };
     let settings = match releases {
         Some(_) => settings.for_tools(),
         None => settings,
     };
-    let evaluation = evaluate_in(&review.request, &settings, releases, &Cluster);
+    let evaluation = evaluate_with_cluster(&review.request, &settings, releases, &Cluster);
     Ok(serde_json::to_vec(&evaluation)?)
 }

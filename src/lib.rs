@@ -1,4 +1,4 @@
-//! The Kubewarden policy: translates between waPC and the `managed-by` library, and decides nothing.
+//! The Kubewarden policy: a waPC adapter for the `managed-by` library, which makes all decisions.
 //!
 //! The feature `pods` adds lookups of Jobs through the host. Without it the module makes no host calls, in line with its metadata.
 //! The feature `findings` adds two operations for programs that embed the module (`go/`).
@@ -16,8 +16,8 @@ use cluster::Host as Cluster;
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 #[cfg(not(feature = "pods"))]
-use managed_by::Offline as Cluster;
-use managed_by::{AdmissionReview, Settings, Verdict, review_in};
+use managed_by::NoCluster as Cluster;
+use managed_by::{AdmissionReview, Settings, Verdict, review_with_cluster};
 use response::ValidationResponse;
 
 /// Registers the policy's operations.
@@ -36,15 +36,15 @@ pub extern "C" fn wapc_init() {
 fn validate(payload: &[u8]) -> CallResult {
     let review = match AdmissionReview::from_json(payload) {
         Ok(review) => review,
-        Err(reason) => return answer(Verdict::malformed(&reason)),
+        Err(reason) => return encode_response(Verdict::malformed(&reason)),
     };
     match review.settings() {
-        Ok(settings) => answer(review_in(&review.request, &settings, &Cluster)),
-        Err(problems) => answer(Verdict::misconfigured(&problems)),
+        Ok(settings) => encode_response(review_with_cluster(&review.request, &settings, &Cluster)),
+        Err(problems) => encode_response(Verdict::misconfigured(&problems)),
     }
 }
 
-fn answer(verdict: Verdict<'_>) -> CallResult {
+fn encode_response(verdict: Verdict<'_>) -> CallResult {
     Ok(serde_json::to_vec(&ValidationResponse(verdict))?)
 }
 

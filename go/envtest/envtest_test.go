@@ -110,7 +110,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 	server := start(t)
 	plain, release := server.WithWatch, server.release
 	r := recorded.New(t.Context())
-	checked := managedbyclient.New(r, plain, managedbyclient.Releases(release))
+	checked := managedbyclient.New(r, plain, managedbyclient.WithReleases(release))
 
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	end := metav1.NewTime(now.Add(time.Minute))
@@ -221,7 +221,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 func TestDryRunOfAnApply(t *testing.T) {
 	server := start(t)
 	r := recorded.New(t.Context())
-	checked := managedbyclient.New(r, server.WithWatch, managedbyclient.Releases(managedby.V1_30))
+	checked := managedbyclient.New(r, server.WithWatch, managedbyclient.WithReleases(managedby.V1_30))
 	job := delegated("pi")
 	if err := server.Create(t.Context(), job); err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestManager(t *testing.T) {
 		t.Errorf("%v, %v", err, r.Failures)
 	}
 	// A client that the program wraps itself.
-	again := managedbyclient.New(r, mgr.GetClient(), managedbyclient.Reader(mgr.GetAPIReader()))
+	again := managedbyclient.New(r, mgr.GetClient(), managedbyclient.WithReader(mgr.GetAPIReader()))
 	bad := delegated("other")
 	bad.Spec.ManagedBy = ptr("runner")
 	if err := again.Create(t.Context(), bad); !apierrors.IsInvalid(err) {

@@ -69,7 +69,7 @@ func statusUpdate(tb testing.TB, size int) (old, new *batchv1.Job, request *admi
 			Conditions:              []batchv1.JobCondition{condition(batchv1.JobSuccessCriteriaMet), condition(batchv1.JobComplete)},
 		}
 		request = &admissionv1.AdmissionRequest{
-			UID: "705ab4f5-6393-11e8-b7cc-42010a800002", Operation: admissionv1.Update, SubResource: Status,
+			UID: "705ab4f5-6393-11e8-b7cc-42010a800002", Operation: admissionv1.Update, SubResource: StatusSubresource,
 			Kind:     metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"},
 			Resource: metav1.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
 			Name:     "pi", Namespace: "default", UserInfo: authenticationv1.UserInfo{Username: "ana"},

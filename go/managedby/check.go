@@ -16,15 +16,15 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// Status is the name of the status subresource.
-const Status = "status"
+// StatusSubresource is the name of the status subresource.
+const StatusSubresource = "status"
 
 // Change is a write by a client, with the objects as the client sends them. Like the API server, [Policy.Check] ignores the status in
 // a write of the main resource, and all other fields in a write of the status.
 type Change struct {
 	// Operation is Create or Update.
 	Operation admissionv1.Operation
-	// SubResource is empty for the main resource, or [Status].
+	// SubResource is empty for the main resource, or [StatusSubresource].
 	SubResource string
 	// Kind is the kind of the objects. If it is empty, it is taken from their TypeMeta, or from the scheme by their Go type
 	// ([WithScheme]).
@@ -39,24 +39,24 @@ var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 // CheckCreate checks the creation of a Job. It ignores the status, as the API server does.
 func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
-	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: object(job)})
+	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: toObject(job)})
 }
 
-// CheckUpdate checks an update of a Job without its status.
-func (p *Policy) CheckUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
-	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: object(new), OldObject: object(old)})
+// CheckUpdate checks an update of a Job. It ignores the status, as the API server does.
+func (p *Policy) CheckUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
+	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: toObject(newJob), OldObject: toObject(oldJob)})
 }
 
-// CheckStatusUpdate checks an update of a Job's status from old to new. The API server returns the same errors for
-// Status().Update(ctx, new), and for a patch with the same result.
-func (p *Policy) CheckStatusUpdate(ctx context.Context, old, new *batchv1.Job) (Findings, error) {
+// CheckStatusUpdate checks an update of a Job's status from oldJob to newJob. The API server returns the same errors for
+// Status().Update(ctx, newJob), and for a patch with the same result.
+func (p *Policy) CheckStatusUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{
-		Operation: admissionv1.Update, SubResource: Status, Kind: jobKind, Object: object(new), OldObject: object(old),
+		Operation: admissionv1.Update, SubResource: StatusSubresource, Kind: jobKind, Object: toObject(newJob), OldObject: toObject(oldJob),
 	})
 }
 
-// object converts a nil pointer to a nil interface.
-func object(job *batchv1.Job) runtime.Object {
+// toObject converts a nil pointer to a nil interface.
+func toObject(job *batchv1.Job) runtime.Object {
 	if job == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func object(job *batchv1.Job) runtime.Object {
 // Check checks a change of any kind that the policy supports, built in or declared in the settings. Other kinds are accepted without
 // findings.
 func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
-	if err := p.made(); err != nil {
+	if err := p.checkInitialized(); err != nil {
 		return Findings{}, err
 	}
 	request, err := p.request(change)
@@ -80,7 +80,7 @@ func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
 // verdict of a policy in a cluster.
 func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.AdmissionRequest) (Findings, error) {
 	if request == nil {
-		return Findings{}, errors.New("managedby: CheckRequest of no request")
+		return Findings{}, errors.New("managedby: CheckRequest: request is nil")
 	}
 	evaluated, err := p.evaluate(ctx, request, p.releases)
 	if err != nil {
@@ -92,13 +92,13 @@ func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.Admissio
 // request converts the change to the request that the API server would send to a webhook.
 func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	if change.Object == nil {
-		return nil, errors.New("managedby: a change without an object")
+		return nil, errors.New("managedby: Change.Object is nil")
 	}
 	switch {
 	case change.Operation == admissionv1.Create && change.OldObject == nil && change.SubResource == "":
-	case change.Operation == admissionv1.Update && change.OldObject != nil && (change.SubResource == "" || change.SubResource == Status):
+	case change.Operation == admissionv1.Update && change.OldObject != nil && (change.SubResource == "" || change.SubResource == StatusSubresource):
 	default:
-		return nil, fmt.Errorf("managedby: a change with operation %q, subresource %q and an old object: %t: it must be a %s without the two, or a %s with an old object",
+		return nil, fmt.Errorf("managedby: unsupported change: operation %q, subresource %q, OldObject set: %t: must be %s with neither subresource nor OldObject, or %s with OldObject",
 			change.Operation, change.SubResource, change.OldObject != nil, admissionv1.Create, admissionv1.Update)
 	}
 	kind, err := p.kind(change)
@@ -107,7 +107,7 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	}
 	object, err := meta.Accessor(change.Object)
 	if err != nil {
-		return nil, fmt.Errorf("managedby: the object: %w", err)
+		return nil, fmt.Errorf("managedby: Change.Object: %w", err)
 	}
 	request := &admissionv1.AdmissionRequest{
 		Kind:        metav1.GroupVersionKind(kind),
@@ -117,7 +117,7 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 		Operation:   change.Operation,
 		UserInfo:    p.user,
 	}
-	request.Object.Raw, request.OldObject.Raw, err = stored(change)
+	request.Object.Raw, request.OldObject.Raw, err = marshalChange(change)
 	return request, err
 }
 
@@ -131,94 +131,94 @@ func (p *Policy) kind(change Change) (schema.GroupVersionKind, error) {
 	}
 	scheme := p.scheme
 	if scheme == nil {
-		scheme = jobs
+		scheme = jobScheme
 	}
 	kinds, _, err := scheme.ObjectKinds(change.Object)
 	if err != nil {
 		return schema.GroupVersionKind{}, fmt.Errorf(
-			"managedby: which kind is a %T? Say it in Change.Kind or in the object's TypeMeta, or give WithScheme a scheme that knows it: %w", change.Object, err)
+			"managedby: unknown kind of %T: set Change.Kind or the object's TypeMeta, or pass a scheme that registers the type to WithScheme: %w", change.Object, err)
 	}
 	return kinds[0], nil
 }
 
-// jobs is the scheme of a policy without [WithScheme].
-var jobs = func() *runtime.Scheme {
+// jobScheme is the default scheme of a policy.
+var jobScheme = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(batchv1.AddToScheme(scheme))
 	return scheme
 }()
 
-// stored returns the JSON of both objects in the form that the API server sends to webhooks.
-func stored(change Change) (object, old []byte, err error) {
+// marshalChange returns the JSON of both objects in the form that the API server sends to webhooks.
+func marshalChange(change Change) (object, old []byte, err error) {
 	oldJob, wasJob := change.OldObject.(*batchv1.Job)
 	if job, isJob := change.Object.(*batchv1.Job); isJob && (wasJob || change.OldObject == nil) {
-		object, old, err = storedJobs(job, oldJob, change.SubResource)
+		object, old, err = marshalJobs(job, oldJob, change.SubResource)
 	} else {
-		object, old, err = storedObjects(change)
+		object, old, err = marshalObjects(change)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("managedby: cannot write the objects as JSON: %w", err)
+		return nil, nil, fmt.Errorf("managedby: marshal objects: %w", err)
 	}
 	return object, old, nil
 }
 
-func storedJobs(job, old *batchv1.Job, subResource string) (object, was []byte, err error) {
-	is := *job
+func marshalJobs(job, old *batchv1.Job, subResource string) (object, oldJSON []byte, err error) {
+	newJob := *job
 	if old == nil {
-		is.Status = batchv1.JobStatus{}
-		object, err = json.Marshal(&is)
+		newJob.Status = batchv1.JobStatus{}
+		object, err = json.Marshal(&newJob)
 		return object, nil, err
 	}
 	stored := *old
-	if subResource == Status {
-		// The template is equal in both, no rule reads it, and it is most of a Job.
+	if subResource == StatusSubresource {
+		// Omit the template: it is the same in both Jobs, no rule depends on it, and it is most of the JSON.
 		stored.Spec.Template = corev1.PodTemplateSpec{}
-		is.Spec = stored.Spec
+		newJob.Spec = stored.Spec
 	} else {
-		is.Status = old.Status
+		newJob.Status = old.Status
 	}
-	if object, err = json.Marshal(&is); err == nil {
-		was, err = json.Marshal(&stored)
+	if object, err = json.Marshal(&newJob); err == nil {
+		oldJSON, err = json.Marshal(&stored)
 	}
-	return object, was, err
+	return object, oldJSON, err
 }
 
-// storedObjects is storedJobs for any kind.
-func storedObjects(change Change) (object, old []byte, err error) {
-	var new, was map[string]json.RawMessage
-	if new, _, err = members(change.Object); err != nil {
+// marshalObjects does the same for objects of any kind.
+func marshalObjects(change Change) (object, old []byte, err error) {
+	var newFields, oldFields map[string]json.RawMessage
+	if newFields, _, err = toFields(change.Object); err != nil {
 		return nil, nil, err
 	}
 	if change.OldObject == nil {
-		delete(new, Status)
-		object, err = json.Marshal(new)
+		delete(newFields, StatusSubresource)
+		object, err = json.Marshal(newFields)
 		return object, nil, err
 	}
-	if was, old, err = members(change.OldObject); err != nil {
+	if oldFields, old, err = toFields(change.OldObject); err != nil {
 		return nil, nil, err
 	}
-	for name := range new {
-		if name != "metadata" && (name == Status) != (change.SubResource == Status) {
-			delete(new, name)
+	for name := range newFields {
+		if name != "metadata" && (name == StatusSubresource) != (change.SubResource == StatusSubresource) {
+			delete(newFields, name)
 		}
 	}
-	for name, value := range was {
-		if name != "metadata" && (name == Status) != (change.SubResource == Status) {
-			new[name] = value
+	for name, value := range oldFields {
+		if name != "metadata" && (name == StatusSubresource) != (change.SubResource == StatusSubresource) {
+			newFields[name] = value
 		}
 	}
-	object, err = json.Marshal(new)
+	object, err = json.Marshal(newFields)
 	return object, old, err
 }
 
-func members(of runtime.Object) (map[string]json.RawMessage, []byte, error) {
-	text, err := json.Marshal(of)
+func toFields(obj runtime.Object) (map[string]json.RawMessage, []byte, error) {
+	text, err := json.Marshal(obj)
 	if err != nil {
 		return nil, nil, err
 	}
-	var members map[string]json.RawMessage
-	err = json.Unmarshal(text, &members)
-	return members, text, err
+	var fields map[string]json.RawMessage
+	err = json.Unmarshal(text, &fields)
+	return fields, text, err
 }
 
 // raw returns the JSON of an object in a request.
@@ -228,7 +228,7 @@ func raw(extension runtime.RawExtension) ([]byte, error) {
 	}
 	text, err := json.Marshal(extension.Object)
 	if err != nil {
-		return nil, fmt.Errorf("managedby: cannot write an object of the request as JSON: %w", err)
+		return nil, fmt.Errorf("managedby: marshal request object: %w", err)
 	}
 	return text, nil
 }

@@ -22,13 +22,13 @@ type releaseFinding struct {
 }
 
 // TestDifferential compares CheckRequest and Review with the library's answers to every example, vector, recorded and generated request.
-// The variable ANSWERS can name another file than target/answers.ndjson.
+// The variable EXPECTED_RESULTS can name another file than target/expected.ndjson.
 func TestDifferential(t *testing.T) {
-	name := os.Getenv("ANSWERS")
+	name := os.Getenv("EXPECTED_RESULTS")
 	if name == "" {
-		name = tree(t, "target", "answers.ndjson")
+		name = tree(t, "target", "expected.ndjson")
 		if _, err := os.Stat(name); err != nil {
-			t.Skip("needs target/answers.ndjson, which make go-test writes")
+			t.Skip("needs target/expected.ndjson, which make go-test writes")
 		}
 	}
 	file, err := os.Open(name)
@@ -45,25 +45,25 @@ func TestDifferential(t *testing.T) {
 			Name     string          `json:"name"`
 			Request  string          `json:"request"`
 			Settings json.RawMessage `json:"settings"`
-			Answer   struct {
+			Response struct {
 				Accepted         bool              `json:"accepted"`
 				Code             int32             `json:"code"`
 				Message          string            `json:"message"`
 				Warnings         []string          `json:"warnings"`
 				AuditAnnotations map[string]string `json:"audit_annotations"`
-			} `json:"answer"`
+			} `json:"response"`
 			Evaluation *struct {
 				Findings []struct {
 					Rule        string             `json:"rule"`
 					Enforcement string             `json:"enforcement"`
 					Path        string             `json:"path"`
-					Text        string             `json:"text"`
+					Message     string             `json:"message"`
 					Suggestion  string             `json:"suggestion"`
 					Releases    managedby.Releases `json:"releases"`
-					Texts       []struct {
+					Messages    []struct {
 						Releases managedby.Releases `json:"releases"`
-						Text     string             `json:"text"`
-					} `json:"texts"`
+						Message  string             `json:"message"`
+					} `json:"messages"`
 				} `json:"findings"`
 			} `json:"evaluation"`
 		}
@@ -84,7 +84,7 @@ func TestDifferential(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line.Name, err)
 		}
-		got, want := *verdict, line.Answer
+		got, want := *verdict, line.Response
 		if got.Allowed != want.Accepted || got.Code != want.Code || got.Message != want.Message ||
 			!slices.Equal(got.Warnings, want.Warnings) || !maps.Equal(got.AuditAnnotations, want.AuditAnnotations) {
 			t.Errorf("%s: %+v, not %+v: %s", line.Name, got, want, line.Request)
@@ -105,10 +105,10 @@ func TestDifferential(t *testing.T) {
 		}
 		for _, f := range line.Evaluation.Findings {
 			for _, release := range f.Releases {
-				text := f.Text
-				for _, variant := range f.Texts {
+				text := f.Message
+				for _, variant := range f.Messages {
 					if variant.Releases.Contains(release) {
-						text = variant.Text
+						text = variant.Message
 					}
 				}
 				library[releaseFinding{release, f.Rule, f.Enforcement, f.Path, text, f.Suggestion}] = true

@@ -1,8 +1,8 @@
-// Package managedby returns kube-apiserver's verdicts on Jobs and their status in a unit test.
+// Package managedby validates Jobs and their status in unit tests, as kube-apiserver does.
 //
 // kube-apiserver validates the status that a controller writes to a Job. Its validation differs between releases and is internal to
-// k8s.io/kubernetes. This package runs managed-by-policy as a WebAssembly module, without cgo. Its verdicts and messages equal those
-// of kube-apiserver 1.30 to 1.37 byte for byte.
+// k8s.io/kubernetes. This package runs managed-by-policy as a WebAssembly module, without cgo. Its verdicts and messages are
+// identical to those of kube-apiserver 1.30 to 1.37.
 //
 //	policy, err := managedby.New(ctx)
 //	findings, err := policy.CheckStatusUpdate(ctx, old, new)
@@ -11,13 +11,13 @@
 //	}
 //
 // [Policy.CheckStatusUpdate], [Policy.CheckUpdate], [Policy.CheckCreate] and [Policy.Check] evaluate several releases at once and
-// return findings as data. [Policy.Review] returns the verdict of the policy in a cluster with its settings.
+// return structured findings. [Policy.Review] returns the verdict of the policy in a cluster with its settings.
 //
-// For tests see the package managedbytest, and for clients of controller-runtime the module managedbyclient.
+// For test helpers, see package managedbytest. For controller-runtime clients, see module managedbyclient.
 //
 // # Cost
 //
-// The first [New] in a process compiles the module, which takes a few tenths of a second. Its instances are pooled. At most GOMAXPROCS
-// instances run at the same time, and further calls wait. Everything in this package is safe for concurrent use. A call returns when
-// its context ends.
+// The first [New] in a process compiles the module, which takes a few tenths of a second. Module instances are pooled. At most
+// GOMAXPROCS instances run at the same time; further calls block. All functions and methods are safe for concurrent use. A call
+// returns when its context is done.
 package managedby

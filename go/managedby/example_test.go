@@ -92,7 +92,7 @@ func ExamplePolicy_Check() {
 		}}
 	}
 	findings, err := policy.Check(ctx, managedby.Change{
-		Operation: admissionv1.Update, SubResource: managedby.Status,
+		Operation: admissionv1.Update, SubResource: managedby.StatusSubresource,
 		OldObject: jobSet("Completed"), Object: jobSet("Failed"),
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ type Finding struct {
 	Upstream bool
 	// Releases are the releases that report this finding. [Policy.Review] leaves it empty if the settings name no release.
 	Releases Releases
-	// Errors are the complete errors. Releases with the same text share one.
+	// Errors are the complete errors. Releases with the same message share one.
 	Errors []ReleaseError
 }
 
@@ -48,15 +48,15 @@ type ReleaseError struct {
 	Releases Releases
 	// Type is the type of kube-apiserver's field.Error.
 	Type field.ErrorType
-	// Text is the complete error.
-	Text string
+	// Message is the complete error.
+	Message string
 	// Detail describes the problem and, if possible, the valid values.
 	Detail string
 }
 
 // Error returns the error of a release, or an empty string if the release does not report the finding.
 func (f Finding) Error(release Release) string {
-	return f.error(release).Text
+	return f.error(release).Message
 }
 
 // error returns the error of a release, or the zero value if the release does not report the finding.
@@ -73,10 +73,10 @@ func (f Finding) error(release Release) ReleaseError {
 // [Finding.Error].
 func (f Finding) FieldError(release Release) *field.Error {
 	e := f.error(release)
-	if e.Text == "" {
+	if e.Message == "" {
 		return nil
 	}
-	body := strings.TrimPrefix(e.Text, f.Path+": ")
+	body := strings.TrimPrefix(e.Message, f.Path+": ")
 	value := strings.TrimPrefix(strings.TrimPrefix(body, e.Type.String()), ": ")
 	if e.Detail != "" {
 		value = strings.TrimSuffix(strings.TrimSuffix(value, e.Detail), ": ")

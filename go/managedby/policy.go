@@ -96,10 +96,10 @@ func New(ctx context.Context, options ...Option) (*Policy, error) {
 	return p, nil
 }
 
-// made returns an error for a policy that New did not create.
-func (p *Policy) made() error {
+// checkInitialized returns an error for a policy that New did not create.
+func (p *Policy) checkInitialized() error {
 	if p == nil || p.module == nil {
-		return errors.New("managedby: a Policy that New did not make")
+		return errors.New("managedby: the Policy was not created with New")
 	}
 	return nil
 }

@@ -270,7 +270,7 @@ func TestFieldsOfTheOtherResourceAreIgnored(t *testing.T) {
 		{"update", func() (managedby.Findings, error) { return policy.CheckUpdate(t.Context(), old, new) }, "managed-by/immutable"},
 		{"status", func() (managedby.Findings, error) { return policy.CheckStatusUpdate(t.Context(), old, new) }, "job-status/ready-exceeds-active"},
 		{"status of an unstructured one", func() (managedby.Findings, error) {
-			change := managedby.Change{Operation: admissionv1.Update, SubResource: managedby.Status, Object: untyped(t, new), OldObject: untyped(t, old)}
+			change := managedby.Change{Operation: admissionv1.Update, SubResource: managedby.StatusSubresource, Object: untyped(t, new), OldObject: untyped(t, old)}
 			return policy.Check(t.Context(), change)
 		}, "job-status/ready-exceeds-active"},
 		{"update of an unstructured one", func() (managedby.Findings, error) {
@@ -308,7 +308,7 @@ func TestInvalidChanges(t *testing.T) {
 		"no operation":             {Object: job},
 		"update of nothing":        {Operation: admissionv1.Update, Object: job},
 		"create over another":      {Operation: admissionv1.Create, Object: job, OldObject: job},
-		"create of a status":       {Operation: admissionv1.Create, SubResource: managedby.Status, Object: job},
+		"create of a status":       {Operation: admissionv1.Create, SubResource: managedby.StatusSubresource, Object: job},
 		"another subresource":      {Operation: admissionv1.Update, SubResource: "scale", Object: job, OldObject: job},
 		"a deletion":               {Operation: admissionv1.Delete, Object: job, OldObject: job},
 		"an object without a name": {Operation: admissionv1.Create, Object: &metav1.Status{}},
@@ -424,8 +424,8 @@ func TestCustomKinds(t *testing.T) {
 		rules             string
 	}{
 		{"the field changes", "", workflow("acme.io/a", ""), workflow("acme.io/b", ""), "managed-by/immutable"},
-		{"an outcome changes", managedby.Status, workflow("acme.io/a", "Succeeded"), workflow("acme.io/a", "Failed"), "status/outcome-changed"},
-		{"it ends", managedby.Status, workflow("acme.io/a", "Running"), workflow("acme.io/a", "Failed"), ""},
+		{"an outcome changes", managedby.StatusSubresource, workflow("acme.io/a", "Succeeded"), workflow("acme.io/a", "Failed"), "status/outcome-changed"},
+		{"it ends", managedby.StatusSubresource, workflow("acme.io/a", "Running"), workflow("acme.io/a", "Failed"), ""},
 	} {
 		change := managedby.Change{Operation: admissionv1.Update, SubResource: test.subResource, Object: test.new, OldObject: test.old}
 		findings, err := newPolicy(t, declared).Check(t.Context(), change)

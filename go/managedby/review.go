@@ -82,7 +82,7 @@ type evaluation struct {
 		Path        string      `json:"path"`
 		Suggestion  string      `json:"suggestion"`
 		releaseError
-		Texts []releaseError `json:"texts"`
+		Messages []releaseError `json:"messages"`
 	} `json:"findings"`
 	Opinions []answer `json:"releaseVerdicts"`
 }
@@ -101,7 +101,7 @@ type answer struct {
 type releaseError struct {
 	Releases Releases  `json:"releases"`
 	Type     errorType `json:"type"`
-	Text     string    `json:"text"`
+	Message  string    `json:"message"`
 	Detail   string    `json:"detail"`
 }
 
@@ -109,15 +109,15 @@ type releaseError struct {
 func (e *evaluation) findings() []Finding {
 	all := make([]Finding, 0, len(e.Findings))
 	for _, f := range e.Findings {
-		if len(f.Texts) == 0 {
-			f.Texts = []releaseError{f.releaseError}
+		if len(f.Messages) == 0 {
+			f.Messages = []releaseError{f.releaseError}
 		}
 		found := Finding{
 			Rule: f.Rule, Enforcement: f.Enforcement, Path: f.Path, Type: field.ErrorType(f.Type), Detail: f.Detail,
 			Suggestion: f.Suggestion, Upstream: f.Upstream, Releases: f.Releases,
 		}
-		for _, t := range f.Texts {
-			found.Errors = append(found.Errors, ReleaseError{t.Releases, field.ErrorType(t.Type), t.Text, t.Detail})
+		for _, t := range f.Messages {
+			found.Errors = append(found.Errors, ReleaseError{t.Releases, field.ErrorType(t.Type), t.Message, t.Detail})
 		}
 		all = append(all, found)
 	}
@@ -155,7 +155,7 @@ func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Findi
 			isOurs := len(a.Releases) == 0 || slices.ContainsFunc(a.Releases, e.Releases.Contains)
 			if f.Enforcement == Deny && isOurs {
 				details.Causes = append(details.Causes, metav1.StatusCause{
-					Type: metav1.CauseType(e.Type), Field: f.Path, Message: strings.TrimPrefix(e.Text, f.Path+": "),
+					Type: metav1.CauseType(e.Type), Field: f.Path, Message: strings.TrimPrefix(e.Message, f.Path+": "),
 				})
 				break
 			}
@@ -166,7 +166,7 @@ func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Findi
 
 // evaluate evaluates the request for the releases. If there are none, it uses the settings unchanged.
 func (p *Policy) evaluate(ctx context.Context, request *admissionv1.AdmissionRequest, releases Releases) (*evaluation, error) {
-	if err := p.made(); err != nil {
+	if err := p.checkInitialized(); err != nil {
 		return nil, err
 	}
 	input, err := evaluateInput(request, releases, p.settings)

@@ -20,7 +20,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// vector is a case with the answers of kube-apiserver's own code, see parity/.
+// vector is a case with the results of kube-apiserver's own code, see parity/.
 type vector struct {
 	Case struct {
 		Name        string                `json:"name"`
@@ -29,12 +29,12 @@ type vector struct {
 		Object      json.RawMessage       `json:"object"`
 		OldObject   json.RawMessage       `json:"oldObject"`
 	} `json:"case"`
-	Answers []struct {
-		Releases   managedby.Releases `json:"releases"`
-		Errors     []fieldError       `json:"errors"`
-		Message    string             `json:"message"`
-		Unreadable bool               `json:"unreadable"`
-	} `json:"answers"`
+	Results []struct {
+		Releases  managedby.Releases `json:"releases"`
+		Errors    []fieldError       `json:"errors"`
+		Message   string             `json:"message"`
+		Malformed bool               `json:"malformed"`
+	} `json:"results"`
 }
 
 type fieldError struct {
@@ -140,7 +140,7 @@ func upstream(findings []managedby.Finding, release managedby.Release) []fieldEr
 		e := fieldError{finding.Path, finding.Error(release)}
 		// If the settings set no release, the finding has the text of the newest one.
 		if e.Error == "" && len(finding.Releases) == 0 {
-			e.Error = finding.Errors[0].Text
+			e.Error = finding.Errors[0].Message
 		}
 		if finding.Upstream && finding.Enforcement == managedby.Deny && !slices.Contains(errors, e) {
 			errors = append(errors, e)
@@ -162,15 +162,15 @@ func TestReviewAgreesWithKubeAPIServer(t *testing.T) {
 	held, different := 0, 0
 	for _, v := range vectors(t) {
 		request := v.request(t)
-		for _, answer := range v.Answers {
-			for _, release := range answer.Releases {
+		for _, result := range v.Results {
+			for _, release := range result.Releases {
 				verdict, err := policies[release].Review(t.Context(), request)
 				if err != nil {
 					t.Fatalf("%s on %s: %v", v.Case.Name, release, err)
 				}
-				agrees := verdict.Allowed == (len(answer.Errors) == 0) && verdict.Message == answer.Message &&
-					slices.Equal(upstream(verdict.Findings, release), answer.Errors)
-				if answer.Unreadable {
+				agrees := verdict.Allowed == (len(result.Errors) == 0) && verdict.Message == result.Message &&
+					slices.Equal(upstream(verdict.Findings, release), result.Errors)
+				if result.Malformed {
 					agrees = !verdict.Allowed && verdict.Code == 400
 				}
 				if v.differs(known) {
@@ -180,12 +180,12 @@ func TestReviewAgreesWithKubeAPIServer(t *testing.T) {
 					held++
 				}
 				if !agrees {
-					t.Errorf("%s on %s:\nkube-apiserver: %+v\nReview:         %+v", v.Case.Name, release, answer, verdict)
+					t.Errorf("%s on %s:\nkube-apiserver: %+v\nReview:         %+v", v.Case.Name, release, result, verdict)
 				}
 			}
 		}
 	}
-	t.Logf("%d answers held to the byte, %d that differ on purpose", held, different)
+	t.Logf("%d results held to the byte, %d that differ on purpose", held, different)
 }
 
 // TestCheckAgreesWithKubeAPIServer checks all releases at once, with unstructured objects, and with typed ones if the types can
@@ -212,9 +212,9 @@ func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", v.Case.Name, err)
 			}
-			for _, answer := range v.Answers {
-				for _, release := range answer.Releases {
-					if answer.Unreadable {
+			for _, result := range v.Results {
+				for _, release := range result.Releases {
+					if result.Malformed {
 						if !findings.Denied().Contains(release) {
 							t.Errorf("%s on %s, %s: accepted what cannot be read", v.Case.Name, release, form)
 						}
@@ -226,8 +226,8 @@ func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
 							message = denial.Message
 						}
 					}
-					if errors := upstream(findings.In(release), release); message != answer.Message || !slices.Equal(errors, answer.Errors) {
-						t.Errorf("%s on %s, %s:\nkube-apiserver: %+v\nCheck:          %q %+v", v.Case.Name, release, form, answer, message, errors)
+					if errors := upstream(findings.In(release), release); message != result.Message || !slices.Equal(errors, result.Errors) {
+						t.Errorf("%s on %s, %s:\nkube-apiserver: %+v\nCheck:          %q %+v", v.Case.Name, release, form, result, message, errors)
 					}
 					for _, finding := range findings.In(release) {
 						if is := finding.FieldError(release); is.Error() != finding.Error(release) {

@@ -1,5 +1,5 @@
-// Package managedbyclient checks every write that the code under test makes through a client of controller-runtime, as
-// kube-apiserver does in the given releases, and fails the test with kube-apiserver's error.
+// Package managedbyclient checks every write that the code under test makes through a controller-runtime client. If a
+// kube-apiserver release would deny the write, it fails the test with kube-apiserver's error.
 //
 //	c := fake.NewClientBuilder().WithObjects(job).WithInterceptorFuncs(managedbyclient.Funcs(t)).Build()
 //	reconciler := &Reconciler{Client: c}
@@ -31,24 +31,24 @@ import (
 // Option configures the checks.
 type Option func(*writeChecker)
 
-// Releases sets the releases to check, by default all.
-func Releases(releases ...managedby.Release) Option {
+// WithReleases sets the releases to check, by default all.
+func WithReleases(releases ...managedby.Release) Option {
 	return func(w *writeChecker) { w.options = append(w.options, managedby.WithReleases(releases...)) }
 }
 
-// Settings sets the policy's settings as JSON, for example custom kinds, status writers, or rule levels. See
+// WithSettings sets the policy's settings as JSON, for example custom kinds, status writers, or the enforcement of rules. See
 // [managedby.WithSettings].
-func Settings(settings []byte) Option {
+func WithSettings(settings []byte) Option {
 	return func(w *writeChecker) { w.options = append(w.options, managedby.WithSettings(settings)) }
 }
 
-// User sets the user of the writes, for settings that list status writers.
-func User(user authenticationv1.UserInfo) Option {
+// WithUser sets the user that makes the writes, for settings that list status writers.
+func WithUser(user authenticationv1.UserInfo) Option {
 	return func(w *writeChecker) { w.options = append(w.options, managedby.WithUser(user)) }
 }
 
-// Reader sets a reader for stored objects, for clients that read from a cache.
-func Reader(reader client.Reader) Option {
+// WithReader sets the reader that fetches stored objects. Pass an uncached reader if the client reads from a cache.
+func WithReader(reader client.Reader) Option {
 	return func(w *writeChecker) { w.reader = reader }
 }
 
@@ -78,18 +78,18 @@ func (withoutWatch) Watch(context.Context, client.ObjectList, ...client.ListOpti
 //
 //	mgr, err := manager.New(config, manager.Options{NewClient: managedbyclient.ForManager(t)})
 func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
-	return func(config *rest.Config, how client.Options) (client.Client, error) {
+	return func(config *rest.Config, opts client.Options) (client.Client, error) {
 		t.Helper()
-		c, err := client.New(config, how)
+		c, err := client.New(config, opts)
 		if err != nil {
 			return nil, err
 		}
-		how.Cache = nil
-		direct, err := client.New(config, how)
+		opts.Cache = nil
+		direct, err := client.New(config, opts)
 		if err != nil {
 			return nil, err
 		}
-		return New(t, c, append([]Option{Reader(direct)}, options...)...), nil
+		return New(t, c, append([]Option{WithReader(direct)}, options...)...), nil
 	}
 }
 
@@ -118,36 +118,36 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 			return w.patch(ctx, c, "", obj, patch, dryRun, func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			how := &client.ApplyOptions{}
-			how.ApplyOptions(opts)
-			return w.apply(ctx, c, "", obj, obj, isDryRun(how.DryRun), func() error { return c.Apply(ctx, obj, opts...) })
+			applyOptions := &client.ApplyOptions{}
+			applyOptions.ApplyOptions(opts)
+			return w.apply(ctx, c, "", obj, obj, isDryRun(applyOptions.DryRun), func() error { return c.Apply(ctx, obj, opts...) })
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 			body := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts).SubResourceBody
 			write := func() error { return c.SubResource(subResource).Update(ctx, obj, opts...) }
-			return w.update(ctx, c, subResource, sent(obj, body), write)
+			return w.update(ctx, c, subResource, subResourceBody(obj, body), write)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			how := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
+			patchOptions := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 			write := func() error { return c.SubResource(subResource).Patch(ctx, obj, patch, opts...) }
-			return w.patch(ctx, c, subResource, sent(obj, how.SubResourceBody), patch, isDryRun(how.DryRun), write)
+			return w.patch(ctx, c, subResource, subResourceBody(obj, patchOptions.SubResourceBody), patch, isDryRun(patchOptions.DryRun), write)
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 			write := func() error { return c.SubResource(subResource).Apply(ctx, obj, opts...) }
-			how := (&client.SubResourceApplyOptions{}).ApplyOpts(opts)
+			applyOptions := (&client.SubResourceApplyOptions{}).ApplyOpts(opts)
 			body := obj
-			if how.SubResourceBody != nil {
-				body = how.SubResourceBody
+			if applyOptions.SubResourceBody != nil {
+				body = applyOptions.SubResourceBody
 			}
-			return w.apply(ctx, c, subResource, obj, body, isDryRun(how.DryRun), write)
+			return w.apply(ctx, c, subResource, obj, body, isDryRun(applyOptions.DryRun), write)
 		},
 	}
 }
 
 func isDryRun(options []string) bool { return slices.Contains(options, metav1.DryRunAll) }
 
-// sent returns the body of a subresource write: the object, unless the options set another body.
-func sent(obj, body client.Object) client.Object {
+// subResourceBody returns the body of a subresource write: the object, unless the options set another body.
+func subResourceBody(obj, body client.Object) client.Object {
 	if body != nil {
 		return body
 	}

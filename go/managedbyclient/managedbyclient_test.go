@@ -142,7 +142,7 @@ func TestWritesAreJudged(t *testing.T) {
 }
 
 func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
-	options := []managedbyclient.Option{managedbyclient.Releases(managedby.Since(managedby.V1_31)...)}
+	options := []managedbyclient.Option{managedbyclient.WithReleases(managedby.Since(managedby.V1_31)...)}
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if form == "built with Funcs" {
 		return builder.WithInterceptorFuncs(managedbyclient.Funcs(r, options...)).Build()
@@ -198,7 +198,7 @@ func TestResponseOfAnApplyIsJudged(t *testing.T) {
 	r := recorded.New(t.Context())
 	unchanged := fake.NewClientBuilder().WithObjects(job()).Build()
 	checked := func() client.Client {
-		return managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), managedbyclient.Reader(unchanged))
+		return managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), managedbyclient.WithReader(unchanged))
 	}
 	other := applybatchv1.Job("pi", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("acme.io/other"))
 	if err := checked().Apply(t.Context(), other, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
@@ -348,7 +348,7 @@ func TestUnstructured(t *testing.T) {
 	for _, rules := range []string{`{}`, `{"status/outcome-changed":"off"}`} {
 		r := recorded.New(t.Context())
 		completed := jobSet("Completed")
-		settings := managedbyclient.Settings([]byte(`{"rules":` + rules + `}`))
+		settings := managedbyclient.WithSettings([]byte(`{"rules":` + rules + `}`))
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(completed).WithStatusSubresource(completed).Build(), settings)
 		err := c.Status().Update(t.Context(), jobSet("Failed"))
 		if denied := rules == `{}`; apierrors.IsInvalid(err) != denied || (len(r.Failures) == 1) != denied {
@@ -358,10 +358,10 @@ func TestUnstructured(t *testing.T) {
 }
 
 func TestUser(t *testing.T) {
-	settings := managedbyclient.Settings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
+	settings := managedbyclient.WithSettings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
 	for _, name := range []string{"runner", "ana"} {
 		r := recorded.New(t.Context())
-		user := managedbyclient.User(authenticationv1.UserInfo{Username: name})
+		user := managedbyclient.WithUser(authenticationv1.UserInfo{Username: name})
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), settings, user)
 		is := get(t, c)
 		is.Status.Active = 1
@@ -414,14 +414,14 @@ func TestReader(t *testing.T) {
 	r := recorded.New(t.Context())
 	is := get(t, store)
 	is.Status.Ready = ptr[int32](1)
-	releases := managedbyclient.Releases(managedby.V1_36)
-	if err := managedbyclient.New(r, empty, releases, managedbyclient.Reader(store)).Status().Update(t.Context(), is); !apierrors.IsInvalid(err) {
+	releases := managedbyclient.WithReleases(managedby.V1_36)
+	if err := managedbyclient.New(r, empty, releases, managedbyclient.WithReader(store)).Status().Update(t.Context(), is); !apierrors.IsInvalid(err) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestInvalidOptions(t *testing.T) {
-	for _, option := range []managedbyclient.Option{managedbyclient.Releases("1.29"), managedbyclient.Settings([]byte("{"))} {
+	for _, option := range []managedbyclient.Option{managedbyclient.WithReleases("1.29"), managedbyclient.WithSettings([]byte("{"))} {
 		r := recorded.New(t.Context())
 		managedbyclient.Funcs(r, option)
 		if len(r.Failures) != 1 {

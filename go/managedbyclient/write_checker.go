@@ -206,7 +206,9 @@ func (w *writeChecker) stored(ctx context.Context, c client.Client, subResource 
 	return kind, w.get(ctx, c, kind, client.ObjectKeyFromObject(obj))
 }
 
-func isOther(subResource string) bool { return subResource != "" && subResource != managedby.Status }
+func isOther(subResource string) bool {
+	return subResource != "" && subResource != managedby.StatusSubresource
+}
 
 // get looks up an object; nil if there is none.
 func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) client.Object {
@@ -302,7 +304,7 @@ func call(verb, subResource string) string {
 	switch subResource {
 	case "":
 		return verb
-	case managedby.Status:
+	case managedby.StatusSubresource:
 		return "Status()." + verb
 	default:
 		return fmt.Sprintf("SubResource(%q).%s", subResource, verb)

@@ -1,4 +1,4 @@
-// Command kubectl reads the rows of answers.ndjson and writes each with the documents that kubectl 1.32 reads from its YAML or JSON.
+// Command kubectl reads the rows of results.ndjson and writes each with the documents that kubectl 1.32 reads from its YAML or JSON.
 // The loop is copied from StreamVisitor in k8s.io/cli-runtime, and the decoder is the same package.
 package main
 
@@ -30,7 +30,7 @@ type row struct {
 // Size of kubectl's buffer.
 const buffer = 4096
 
-func answer(text string) ([]string, string) {
+func decode(text string) ([]string, string) {
 	documents := []string{}
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), buffer)
 	for {
@@ -59,7 +59,7 @@ func main() {
 		if err := json.Unmarshal(rows.Bytes(), &row); err != nil {
 			log.Fatal(err)
 		}
-		row.Documents, row.Error = answer(row.Text)
+		row.Documents, row.Error = decode(row.Text)
 		if err := out.Encode(row); err != nil {
 			log.Fatal(err)
 		}

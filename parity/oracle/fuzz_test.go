@@ -88,21 +88,21 @@ func vectors(t testing.TB, pattern string) (all []*Case) {
 	return all
 }
 
-// compare fails the test unless the policy returns kube-apiserver's answer.
+// compare fails the test unless the policy returns kube-apiserver's result.
 func compare(t testing.TB, c *Case) {
 	t.Helper()
-	upstream := answer(c)
+	upstream := upstreamResult(c)
 	payload := envelope(c)
 	ours := review(t, payload)
-	if upstream.Unreadable != "" {
+	if upstream.Malformed != "" {
 		// The policy ignores the types of fields that no rule reads.
-		upstream = answer(readByRules(c))
+		upstream = upstreamResult(readByRules(c))
 	}
 	switch {
 	case upstream.Panic != "" || differs(c, upstream):
-	case upstream.Unreadable != "":
+	case upstream.Malformed != "":
 		if ours.Code != 400 {
-			t.Errorf("%s\nkube-apiserver cannot read it: %s\nthe policy: %+v", payload, upstream.Unreadable, ours)
+			t.Errorf("%s\nkube-apiserver cannot read it: %s\nthe policy: %+v", payload, upstream.Malformed, ours)
 		}
 	case ours.Accepted != (upstream.Message == "") || ours.Message != upstream.Message:
 		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", payload, upstream.Message, ours)
@@ -110,7 +110,7 @@ func compare(t testing.TB, c *Case) {
 }
 
 // differs reports whether the policy intentionally differs, see known-differences.txt.
-func differs(c *Case, upstream *Answer) bool {
+func differs(c *Case, upstream *ValidationResult) bool {
 	// The policy reports the first 100 errors of a rule.
 	if len(upstream.Errors) > 100 {
 		return true

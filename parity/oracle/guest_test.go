@@ -14,11 +14,11 @@ import (
 // modulePath is the policy module that `make go/managedby/module.wasm` builds.
 const modulePath = "../../go/managedby/module.wasm"
 
-// maxMemory is the maximum memory of an instance between calls. WebAssembly memory never shrinks.
+// maxMemory is the memory size above which an instance is replaced. WebAssembly memory never shrinks.
 const maxMemory = 8 << 20
 
-// guest is the policy in wazero. The package in go/ also contains a host, but its go.mod requires newer versions of Kubernetes'
-// dependencies, so the oldest releases would not run the code that was released.
+// guest runs the policy module in wazero. It doesn't use the host in package managedby, whose go.mod requires newer Kubernetes
+// dependencies: with these, the oracles of the oldest releases would not test the released code.
 type guest struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
@@ -27,11 +27,11 @@ type guest struct {
 	response []byte
 }
 
-// policy is the instance of this process. The fuzzer runs one input at a time in each process. It limits an input to 10 seconds, so
-// [TestMain] compiles the module.
+// policy is shared by all inputs in this process; the fuzzer runs one input at a time per process. [TestMain] compiles the module,
+// because the fuzzer limits each input to 10 seconds.
 var policy *guest
 
-// verdict is the policy's answer to a request.
+// verdict is the policy's result to a request.
 type verdict struct {
 	Accepted bool   `json:"accepted"`
 	Code     int    `json:"code"`

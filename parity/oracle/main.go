@@ -1,5 +1,5 @@
 // Oracle validates changes of a Job or CronJob with the registry strategies of k8s.io/kubernetes. It reads cases from standard input,
-// one JSON object per line, and writes one answer per line, in the same order. The module file selects the release
+// one JSON object per line, and writes one result per line, in the same order. The module file selects the release
 // (go build -modfile=v1.37.mod).
 package main
 
@@ -44,15 +44,15 @@ type FieldError struct {
 	Error  string `json:"error"`
 }
 
-// Answer contains the errors on the fields that this project validates, and the message for the client if there are no others.
-// Unreadable is the decoding error of an object, and Panic the panic of upstream's code.
-type Answer struct {
-	Name       string       `json:"name"`
-	Errors     []FieldError `json:"errors"`
-	Message    string       `json:"message,omitempty"`
-	Others     []string     `json:"others,omitempty"`
-	Unreadable string       `json:"unreadable,omitempty"`
-	Panic      string       `json:"panic,omitempty"`
+// ValidationResult contains the errors on the fields that this project validates, and the message for the client if there are no others.
+// Malformed is the decoding error of an object, and Panic the panic of upstream's code.
+type ValidationResult struct {
+	Name      string       `json:"name"`
+	Errors    []FieldError `json:"errors"`
+	Message   string       `json:"message,omitempty"`
+	Others    []string     `json:"others,omitempty"`
+	Malformed string       `json:"malformed,omitempty"`
+	Panic     string       `json:"panic,omitempty"`
 }
 
 func main() {
@@ -71,11 +71,11 @@ func main() {
 			fmt.Fprintln(os.Stderr, "oracle: not a case:", err)
 			os.Exit(2)
 		}
-		if err := encoder.Encode(answer(&c)); err != nil {
+		if err := encoder.Encode(upstreamResult(&c)); err != nil {
 			fmt.Fprintln(os.Stderr, "oracle:", err)
 			os.Exit(1)
 		}
-		// Callers may wait for each answer before they send the next case.
+		// Callers may wait for each result before they send the next case.
 		if in.Buffered() == 0 {
 			out.Flush()
 		}
@@ -92,18 +92,18 @@ func enableJobManagedBy() {
 	}
 }
 
-func answer(c *Case) (a *Answer) {
-	a = &Answer{Name: c.Name, Errors: []FieldError{}}
+func upstreamResult(c *Case) (a *ValidationResult) {
+	a = &ValidationResult{Name: c.Name, Errors: []FieldError{}}
 	defer recovered(&a.Panic)
 	object, err := decode(c.Object)
 	if err != nil {
-		a.Unreadable = err.Error()
+		a.Malformed = err.Error()
 		return a
 	}
 	var old runtime.Object
 	if c.Operation == "UPDATE" {
 		if old, err = decode(c.OldObject); err != nil {
-			a.Unreadable = err.Error()
+			a.Malformed = err.Error()
 			return a
 		}
 	}
@@ -119,8 +119,8 @@ func recovered(panicked *string) {
 	}
 }
 
-// setErrors fills the answer with upstream's errors.
-func (a *Answer) setErrors(kind, name string, errs field.ErrorList) {
+// setErrors fills the result with upstream's errors.
+func (a *ValidationResult) setErrors(kind, name string, errs field.ErrorList) {
 	mine := field.ErrorList{}
 	seen := map[string]bool{}
 	for _, e := range errs {

@@ -27,8 +27,8 @@ func FuzzText(f *testing.F) {
 		}
 		payload := []byte(envelope(c))
 		if !json.Valid(payload) || !utf8.Valid(payload) {
-			if answer := review(t, string(payload)); answer.Code != 400 {
-				t.Errorf("%q\nis no JSON; the policy: %+v", payload, answer)
+			if result := review(t, string(payload)); result.Code != 400 {
+				t.Errorf("%q\nis no JSON; the policy: %+v", payload, result)
 			}
 			return
 		}

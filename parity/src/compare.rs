@@ -1,33 +1,33 @@
-//! Converts the library's verdicts into the form of upstream's answers, and compares them.
+//! Converts verdicts of the library to upstream's result type, and compares results.
 
 use managed_by::{AdmissionRequest, Enforcement, Release, Settings, Verdict, review};
 
-use crate::vector::{Answer, Case, FieldError};
+use crate::vector::{Case, FieldError, ValidationResult};
 
-/// Reviews a case with the library and returns the verdict in the form of upstream's answer.
+/// Reviews a case with the library and returns the verdict in the form of upstream's result.
 ///
 /// It contains only errors of kube-apiserver's rules. The project's own rules do not deny these cases by default.
-pub fn library_answer(case: &Case, settings: &Settings) -> Answer {
+pub fn library_result(case: &Case, settings: &Settings) -> ValidationResult {
     let release = settings.kubernetes_version().unwrap_or_default();
     let request = case.request().to_string();
     match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => as_answer(&review(&request, settings), release),
-        Err(_) => Answer {
+        Ok(request) => to_result(&review(&request, settings), release),
+        Err(_) => ValidationResult {
             releases: vec![release.as_str().to_owned()],
             errors: Vec::new(),
             message: String::new(),
-            unreadable: true,
+            malformed: true,
         },
     }
 }
 
 /// Converts a verdict for a release.
-pub(crate) fn as_answer(verdict: &Verdict<'_>, release: Release) -> Answer {
-    let mut answer = Answer {
+pub(crate) fn to_result(verdict: &Verdict<'_>, release: Release) -> ValidationResult {
+    let mut result = ValidationResult {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
         message: verdict.decision.message().unwrap_or_default().to_owned(),
-        unreadable: false,
+        malformed: false,
     };
     for (_, finding) in verdict
         .findings
@@ -39,14 +39,14 @@ pub(crate) fn as_answer(verdict: &Verdict<'_>, release: Release) -> Answer {
             error: finding.denial(release),
         };
         // Upstream removes duplicate errors (`ErrorList.ToAggregate`).
-        if !answer.errors.contains(&error) {
-            answer.errors.push(error);
+        if !result.errors.contains(&error) {
+            result.errors.push(error);
         }
     }
-    answer
+    result
 }
 
-/// Returns true if two answers have the same errors and message, byte for byte.
-pub fn is_same(a: &Answer, b: &Answer) -> bool {
-    (&a.errors, &a.message, a.unreadable) == (&b.errors, &b.message, b.unreadable)
+/// Returns true if two results have the same errors and message, byte for byte.
+pub fn is_same(a: &ValidationResult, b: &ValidationResult) -> bool {
+    (&a.errors, &a.message, a.malformed) == (&b.errors, &b.message, b.malformed)
 }

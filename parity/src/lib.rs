@@ -1,6 +1,6 @@
-//! Parity with kube-apiserver: cases with the answers of its own code (vectors), recordings of controllers, and generated cases.
+//! Parity with kube-apiserver: cases with the results of its own code (vectors), recordings of controllers, and generated cases.
 //!
-//! `oracle/` contains programs that run kube-apiserver's code. `make parity` writes the vectors, which all tests use.
+//! `oracle/` contains programs that run kube-apiserver's code. `make update-parity` writes the vectors, which all tests use.
 
 pub mod cases;
 pub mod compare;

@@ -4,10 +4,10 @@ use anyhow::{Context as _, Result};
 use managed_by::{Release, Settings};
 use serde_json::Value;
 
-use crate::compare::{is_same, library_answer};
+use crate::compare::{is_same, library_result};
 use crate::generate::Generator;
 use crate::oracle;
-use crate::vector::{Answer, Case};
+use crate::vector::{Case, ValidationResult};
 
 /// Result of a run for one release.
 #[derive(Debug, Default)]
@@ -16,16 +16,16 @@ pub struct Report {
     pub cases: u64,
     /// Cases for which upstream returned errors.
     pub denied: u64,
-    /// Cases with different answers.
+    /// Cases with different results.
     pub mismatches: u64,
-    /// First mismatch, minimized, with upstream's and the library's answer.
-    pub first: Option<(Case, Answer, Answer)>,
+    /// First mismatch, minimized, with upstream's and the library's result.
+    pub first: Option<(Case, ValidationResult, ValidationResult)>,
 }
 
 /// Compares a number of generated cases for one release.
 ///
 /// # Errors
-/// If [`oracle::answers`] fails.
+/// If [`oracle::results`] fails.
 pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
     let settings = Settings::for_release(release).for_tools();
     let mut report = Report::default();
@@ -37,7 +37,7 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
         if !upstream.errors.is_empty() {
             report.denied = report.denied.saturating_add(1);
         }
-        if !is_same(&upstream, &library_answer(&case, &settings)) {
+        if !is_same(&upstream, &library_result(&case, &settings)) {
             report.mismatches = report.mismatches.saturating_add(1);
             first.get_or_insert(case);
         }
@@ -48,27 +48,27 @@ pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
     Ok(report)
 }
 
-/// Minimizes a mismatch by removing members and elements as long as the answers still differ.
-fn shrink(release: Release, mut case: Case) -> Result<(Case, Answer, Answer)> {
+/// Minimizes a mismatch by removing members and elements as long as the results still differ.
+fn shrink(release: Release, mut case: Case) -> Result<(Case, ValidationResult, ValidationResult)> {
     let settings = Settings::for_release(release).for_tools();
-    let answers = |case: &Case| -> Result<(Answer, Answer)> {
-        let upstream = oracle::answers(release, std::slice::from_ref(case))?
+    let results = |case: &Case| -> Result<(ValidationResult, ValidationResult)> {
+        let upstream = oracle::results(release, std::slice::from_ref(case))?
             .into_iter()
             .next();
-        let upstream = upstream.context("no answer")?;
-        Ok((upstream, library_answer(case, &settings)))
+        let upstream = upstream.context("no result")?;
+        Ok((upstream, library_result(case, &settings)))
     };
     'smaller: loop {
         for candidate in smaller(&case) {
             // An error means that upstream requires the part.
-            if let Ok((upstream, library)) = answers(&candidate)
+            if let Ok((upstream, library)) = results(&candidate)
                 && !is_same(&upstream, &library)
             {
                 case = candidate;
                 continue 'smaller;
             }
         }
-        let (upstream, library) = answers(&case)?;
+        let (upstream, library) = results(&case)?;
         return Ok((case, upstream, library));
     }
 }

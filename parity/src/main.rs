@@ -116,11 +116,14 @@ fn verify() -> Result<String> {
         let cases = cases::read(file)?;
         count = count.saturating_add(cases.len());
         let is_same = oracle::vectors(cases)? == vector::read(file)?;
-        ensure!(is_same, "{file} would change: make parity");
+        ensure!(is_same, "{file} would change: make update-parity");
     }
     let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
     let is_same = traces == trace::vectors()?;
-    ensure!(is_same, "verdicts on traces would change: make parity");
+    ensure!(
+        is_same,
+        "verdicts on traces would change: make update-parity"
+    );
     Ok(format!("{count} vectors verified"))
 }

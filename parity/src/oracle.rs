@@ -1,4 +1,4 @@
-//! Runs the programs that are built from `oracle/`, which answer cases with kube-apiserver's own code.
+//! Runs the programs that are built from `oracle/`, which evaluate cases with kube-apiserver's own code.
 
 use std::io::{BufRead as _, BufReader, BufWriter, Lines, Write as _};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::compare::is_same;
-use crate::vector::{Answer, Case, FieldError, Vector};
+use crate::vector::{Case, FieldError, ValidationResult, Vector};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +23,7 @@ struct Line {
     #[serde(default)]
     others: Vec<String>,
     #[serde(default)]
-    unreadable: String,
+    malformed: String,
     #[serde(default)]
     panic: String,
 }
@@ -40,8 +40,8 @@ pub struct Oracle {
     child: Child,
 }
 
-/// Output of a running program: one answer per case, in order.
-pub struct Answers {
+/// Output of a running program: one result per case, in order.
+pub struct Results {
     lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -62,15 +62,15 @@ impl Oracle {
         Ok(Self { name, child })
     }
 
-    /// Returns standard input, for one case as JSON per line, and the answers. Can be called once.
+    /// Returns standard input, for one case as JSON per line, and the results. Can be called once.
     ///
     /// # Errors
     /// If it is called again.
-    pub fn pipes(&mut self) -> Result<(ChildStdin, Answers)> {
+    pub fn pipes(&mut self) -> Result<(ChildStdin, Results)> {
         let pipes = self.child.stdin.take().zip(self.child.stdout.take());
         let (input, output) = pipes.with_context(|| format!("{}: no pipes", self.name))?;
         let lines = BufReader::with_capacity(1 << 20, output).lines();
-        Ok((input, Answers { lines }))
+        Ok((input, Results { lines }))
     }
 
     /// Kills the program, so that its input is not blocked.
@@ -90,56 +90,56 @@ impl Oracle {
     }
 }
 
-impl Answers {
-    /// Reads the answer to the next case.
+impl Results {
+    /// Reads the result of the next case.
     ///
     /// # Errors
-    /// If there is no answer, upstream's code panicked, or it reported errors outside this project's scope.
-    fn next(&mut self, release: Release, case: &Case) -> Result<Answer> {
+    /// If there is no result, upstream's code panicked, or it reported errors outside this project's scope.
+    fn next(&mut self, release: Release, case: &Case) -> Result<ValidationResult> {
         parse(release, &case.name, self.line(&case.name)?)
     }
 
     fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         let line = self.lines.next();
-        let line = line.with_context(|| format!("no answer to {name}"))?;
+        let line = line.with_context(|| format!("no result to {name}"))?;
         let line = line.with_context(|| name.to_owned())?;
         serde_json::from_str(&line).with_context(|| name.to_owned())
     }
 }
 
-/// Returns the answers of one release, in the order of the cases.
+/// Returns the results of one release, in the order of the cases.
 ///
 /// # Errors
 /// If the program is not built or stops early, upstream's code panics, or it reports errors outside this project's scope.
-pub fn answers(release: Release, cases: &[Case]) -> Result<Vec<Answer>> {
-    let mut answers = Vec::new();
+pub fn results(release: Release, cases: &[Case]) -> Result<Vec<ValidationResult>> {
+    let mut results = Vec::new();
     let cases = cases.iter().cloned();
-    each(release, cases, |_, answer| answers.push(answer))?;
-    Ok(answers)
+    each(release, cases, |_, result| results.push(result))?;
+    Ok(results)
 }
 
-/// Calls `handle` with each case and the answer of one release.
+/// Calls `handle` with each case and the result of one release.
 ///
-/// It iterates over the cases twice, in a thread that writes them and in one that reads the answers, so that neither blocks the other.
+/// It iterates over the cases twice, in a thread that writes them and in one that reads the results, so that neither blocks the other.
 ///
 /// # Errors
-/// If [`answers`] would fail.
+/// If [`results`] would fail.
 pub(crate) fn each<I>(
     release: Release,
     cases: I,
-    mut handle: impl FnMut(Case, Answer),
+    mut handle: impl FnMut(Case, ValidationResult),
 ) -> Result<()>
 where
     I: Iterator<Item = Case> + Clone + Send,
 {
     let mut oracle = Oracle::start(release)?;
-    let (input, mut answers) = oracle.pipes()?;
+    let (input, mut results) = oracle.pipes()?;
     let sent = cases.clone();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut input = BufWriter::with_capacity(1 << 20, input);
             for case in sent {
-                // If the program has exited, reading its answers fails too and reports the error.
+                // If the program has exited, reading its results fails too and reports the error.
                 if serde_json::to_writer(&mut input, &case).is_err()
                     || input.write_all(b"\n").is_err()
                 {
@@ -148,45 +148,45 @@ where
             }
         });
         for case in cases {
-            let answer = answers.next(release, &case);
-            handle(case, answer.inspect_err(|_| oracle.stop())?);
+            let result = results.next(release, &case);
+            handle(case, result.inspect_err(|_| oracle.stop())?);
         }
         anyhow::Ok(())
     })?;
     oracle.finish()
 }
 
-fn parse(release: Release, name: &str, line: Line) -> Result<Answer> {
+fn parse(release: Release, name: &str, line: Line) -> Result<ValidationResult> {
     let at = format!("{release} on {name}");
-    ensure!(line.name == name, "{at}: answered {}", line.name);
+    ensure!(line.name == name, "{at}: returned {}", line.name);
     ensure!(line.panic.is_empty(), "{at}: {}", line.panic);
     if let Some(other) = line.others.first() {
         bail!("{at}: {other}");
     }
     let errors = line.errors.into_iter();
     let error = |ErrorLine { field, error }| FieldError { field, error };
-    Ok(Answer {
+    Ok(ValidationResult {
         releases: vec![release.as_str().to_owned()],
         errors: errors.map(error).collect(),
         message: line.message,
-        unreadable: !line.unreadable.is_empty(),
+        malformed: !line.malformed.is_empty(),
     })
 }
 
-/// Returns each case with the answers of all releases. Releases with equal answers share one.
+/// Returns each case with the results of all releases. Releases with equal results share one.
 ///
 /// # Errors
-/// If [`answers`] fails for a release.
+/// If [`results`] fails for a release.
 pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>> {
-    let mut merged: Vec<Vec<Answer>> = vec![Vec::new(); cases.len()];
+    let mut merged: Vec<Vec<ValidationResult>> = vec![Vec::new(); cases.len()];
     for &release in Release::ALL {
-        for (all, new) in merged.iter_mut().zip(answers(release, &cases)?) {
+        for (all, new) in merged.iter_mut().zip(results(release, &cases)?) {
             match all.iter_mut().find(|a| is_same(a, &new)) {
-                Some(answer) => answer.releases.extend(new.releases),
+                Some(result) => result.releases.extend(new.releases),
                 None => all.push(new),
             }
         }
     }
-    let vector = |(case, answers)| Vector { case, answers };
+    let vector = |(case, results)| Vector { case, results };
     Ok(cases.into_iter().zip(merged).map(vector).collect())
 }

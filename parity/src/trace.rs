@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::oracle::vectors as answer_cases;
-use crate::vector::{Answer, Case, Vector, read_lines, write_lines};
+use crate::vector::{Case, ValidationResult, Vector, read_lines, write_lines};
 
 /// Streams with Jobs: of the Job controller, of other controllers' child Jobs, and of MultiKueue's hub and worker.
 ///
@@ -44,7 +44,7 @@ pub const CUSTOM: [&str; 9] = [
     "multikueue-0.14-training-operator-hub",
 ];
 
-/// File with upstream's answers to the requests on Jobs. The requests come from the streams.
+/// File with upstream's results for the requests on Jobs. The requests come from the streams.
 const VERDICTS: &str = "verdicts.ndjson";
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ struct Event {
 #[serde(deny_unknown_fields)]
 struct Verdict {
     name: String,
-    answers: Vec<Answer>,
+    results: Vec<ValidationResult>,
 }
 
 fn path(file: &str) -> PathBuf {
@@ -104,10 +104,10 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
             }
             updates.push((case.name, request, code));
         }
-        let answer = part("/responseObject");
+        let result = part("/responseObject");
         if code < 400 {
-            let uid = answer.pointer("/metadata/uid").and_then(Value::as_str);
-            stored.insert(uid.unwrap_or_default().to_owned(), answer);
+            let uid = result.pointer("/metadata/uid").and_then(Value::as_str);
+            stored.insert(uid.unwrap_or_default().to_owned(), result);
         }
     }
     Ok(updates)
@@ -171,21 +171,21 @@ fn job_requests() -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Reads the requests on Jobs with upstream's committed answers.
+/// Reads the requests on Jobs with upstream's committed results.
 ///
 /// # Errors
-/// If a file is missing, or the answers belong to other requests.
+/// If a file is missing, or the results belong to other requests.
 pub fn vectors() -> Result<Vec<Vector>> {
     let verdicts = read_lines::<Verdict>(&path(VERDICTS))?;
     let cases = job_requests()?;
     let names = cases.iter().map(|case| &case.name);
     ensure!(
         names.eq(verdicts.iter().map(|verdict| &verdict.name)),
-        "{VERDICTS} is not of these streams: make parity"
+        "{VERDICTS} is not of these streams: make update-parity"
     );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs
-        .map(|(case, Verdict { answers, .. })| Vector { case, answers })
+        .map(|(case, Verdict { results, .. })| Vector { case, results })
         .collect())
 }
 
@@ -197,14 +197,14 @@ pub fn upstream_vectors() -> Result<Vec<Vector>> {
     answer_cases(job_requests()?)
 }
 
-/// Writes upstream's answers, which [`vectors`] reads.
+/// Writes upstream's results, which [`vectors`] reads.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub fn write(vectors: Vec<Vector>) -> Result<()> {
-    let verdict = |Vector { case, answers }| Verdict {
+    let verdict = |Vector { case, results }| Verdict {
         name: case.name,
-        answers,
+        results,
     };
     let verdicts: Vec<_> = vectors.into_iter().map(verdict).collect();
     write_lines(&path(VERDICTS), &verdicts)

@@ -1,4 +1,4 @@
-//! The format of the committed vectors: a case with its answers, one JSON object per line.
+//! The format of the committed vectors: a case with its results, one JSON object per line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ pub struct Case {
     pub old_object: Option<Value>,
 }
 
-/// Answer of upstream's code to a case.
+/// Result of upstream's code for a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Answer {
-    /// Releases with this answer, such as `1.37`.
+pub struct ValidationResult {
+    /// Releases with this result, such as `1.37`.
     pub releases: Vec<String>,
     /// Errors on the fields that this project validates, in upstream's order, without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +41,7 @@ pub struct Answer {
     pub message: String,
     /// True if upstream could not decode an object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unreadable: bool,
+    pub malformed: bool,
 }
 
 /// An error of upstream's code.
@@ -54,15 +54,15 @@ pub struct FieldError {
     pub error: String,
 }
 
-/// A case with the answers of all releases.
+/// A case with the results of all releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vector {
     /// The case.
     pub case: Case,
-    /// Answers, each for some releases. Empty for a new case until `make parity` writes them.
+    /// Results, each for some releases. Empty for a new case until `make update-parity` writes them.
     #[serde(default)]
-    pub answers: Vec<Answer>,
+    pub results: Vec<ValidationResult>,
 }
 
 impl Case {

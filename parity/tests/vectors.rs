@@ -1,20 +1,20 @@
-//! Compares the library with the vectors. `make mutants` runs these tests against each mutant.
+//! Compares the library with the vectors. `make mutation-test` runs these tests against each mutant.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, Release, ReleaseSet, Settings, evaluate, exercised, review, rules,
+    AdmissionRequest, Release, ReleaseSet, Settings, evaluate, exercised_rules, review, rules,
 };
 use managed_by_parity::generate::Generator;
-use managed_by_parity::vector::{self, Answer, Vector};
+use managed_by_parity::vector::{self, ValidationResult, Vector};
 use managed_by_parity::{cases, compare, default_release, difference, trace};
 use serde_json::{Value, json};
 
-fn answer(answers: Vec<Answer>, release: Release) -> Answer {
-    let has_release = |a: &Answer| a.releases.iter().any(|r| r == release.as_str());
-    answers.into_iter().find(has_release).unwrap()
+fn result(results: Vec<ValidationResult>, release: Release) -> ValidationResult {
+    let has_release = |a: &ValidationResult| a.releases.iter().any(|r| r == release.as_str());
+    results.into_iter().find(has_release).unwrap()
 }
 
 fn vectors() -> Vec<Vector> {
@@ -33,8 +33,8 @@ fn vectors_match_the_cases() {
         let committed: Vec<_> = vectors.iter().map(|v| &v.case).collect();
         assert_eq!(committed, cases.iter().collect::<Vec<_>>(), "{file}");
         assert_eq!(vectors.len(), count, "{file}: COUNTS");
-        for Vector { case, answers } in vectors {
-            let releases = answers.into_iter().flat_map(|a| a.releases);
+        for Vector { case, results } in vectors {
+            let releases = results.into_iter().flat_map(|a| a.releases);
             let releases: BTreeSet<_> = releases.collect();
             assert_eq!(releases.len(), Release::ALL.len(), "{}", case.name);
             assert!(names.insert(case.name.clone()), "{}: twice", case.name);
@@ -47,12 +47,12 @@ fn vectors_match_the_cases() {
 fn library_matches_upstream() {
     let known = difference::read().unwrap();
     let mut silent: Vec<_> = rules().iter().filter(|rule| rule.is_upstream()).collect();
-    for Vector { case, answers } in vectors() {
+    for Vector { case, results } in vectors() {
         let differs = known.iter().any(|d| case.name.starts_with(&d.prefix));
         for &release in Release::ALL {
-            let upstream = answer(answers.clone(), release);
+            let upstream = result(results.clone(), release);
             let settings = Settings::for_release(release).for_tools();
-            let library = compare::library_answer(&case, &settings);
+            let library = compare::library_result(&case, &settings);
             assert_eq!(
                 compare::is_same(&upstream, &library),
                 !differs,
@@ -71,12 +71,12 @@ fn library_matches_upstream() {
     assert_eq!(silent, [""; 0], "rules without a vector");
 }
 
-/// The background audit replays stored objects as creates, which kube-apiserver never validates with a status. The policy's answer
-/// must equal kube-apiserver's answer to a status update from an empty status.
+/// Kubewarden's audit scanner sends stored objects as creates, which kube-apiserver never validates with a status. The policy's result
+/// must equal kube-apiserver's result for a status update from an empty status.
 #[test]
 fn create_with_status_matches_status_update_from_empty_status() {
     let mut count = 0_usize;
-    for Vector { mut case, answers } in vectors() {
+    for Vector { mut case, results } in vectors() {
         let is_empty = |old: &Value| old.get("status").is_none_or(|s| *s == json!({}));
         let old = case
             .old_object
@@ -92,11 +92,11 @@ fn create_with_status_matches_status_update_from_empty_status() {
         spec.as_object_mut().map(|spec| spec.remove("managedBy"));
         case.object["spec"] = spec;
         for &release in Release::ALL {
-            let mut upstream = answer(answers.clone(), release).errors;
+            let mut upstream = result(results.clone(), release).errors;
             // A negative counter is also a decrease from an empty status.
             upstream.retain(|e| !e.error.contains("cannot decrease"));
             let settings = Settings::for_release(release).for_tools();
-            let library = compare::library_answer(&case, &settings).errors;
+            let library = compare::library_result(&case, &settings).errors;
             assert_eq!(upstream, library, "{} on {}", case.name, release.as_str());
         }
         count = count.saturating_add(1);
@@ -129,7 +129,7 @@ fn reports_count_every_denied_write() {
         let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
             continue;
         };
-        let counted = exercised(&request, &settings).unwrap();
+        let counted = exercised_rules(&request, &settings).unwrap();
         for found in evaluate(&request, &settings, Some(ReleaseSet::all())).findings() {
             if counted.iter().any(|(rule, _)| *rule == found.rule()) {
                 let is_counted = counted.contains(&(found.rule(), true));

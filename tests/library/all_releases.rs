@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, MergedFinding, Offline, Release, ReleaseSet, Settings, Verdict, evaluate_in,
-    review_in, rules,
+    AdmissionRequest, MergedFinding, NoCluster, Release, ReleaseSet, Settings, Verdict,
+    evaluate_with_cluster, review_with_cluster, rules,
 };
 use managed_by_offline::{Evaluator, ObjectReport};
 use managed_by_parity::trace;
 use managed_by_parity::vector::{self, Vector};
-use managed_by_testing::answers;
+use managed_by_testing::expected;
 use serde_json::{Value, json};
 use xtask::examples;
 use xtask::library::DocumentedCluster;
@@ -24,7 +24,7 @@ fn findings_of(release: Release, verdict: &Verdict<'_>) -> BTreeSet<ReleaseFindi
         let (rule, path) = (finding.rule().id(), finding.error().path());
         let same = |other: &&ReleaseFinding| (other.1, &*other.3) == (rule, path);
         let index = findings.iter().filter(same).count();
-        let text = finding.error().text(release);
+        let text = finding.error().message(release);
         let level = enforcement.as_str();
         findings.insert((release, rule, level, path.to_owned(), index, text));
     }
@@ -37,10 +37,10 @@ fn split_by_release(finding: &MergedFinding<'_>) -> Vec<ReleaseFinding> {
     let (rule, path) = (finding.rule().id(), finding.path());
     let level = finding.enforcement().as_str();
     let mut findings = Vec::new();
-    for message in finding.texts() {
+    for message in finding.messages() {
         findings.extend(message.releases.iter().map(|release| {
-            let (path, text) = (path.to_owned(), message.text.clone());
-            (release, rule, level, path, finding.place(), text)
+            let (path, text) = (path.to_owned(), message.message.clone());
+            (release, rule, level, path, finding.ordinal(), text)
         }));
     }
     findings
@@ -70,7 +70,8 @@ fn typo_has_a_suggestion() {
         });
         let request = request.to_string();
         let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
-        let evaluation = evaluate_in(&request, &settings, Some(ReleaseSet::all()), &Offline);
+        let evaluation =
+            evaluate_with_cluster(&request, &settings, Some(ReleaseSet::all()), &NoCluster);
         let mut suggested: Vec<_> = evaluation
             .findings()
             .iter()
@@ -100,7 +101,7 @@ fn typo_has_a_suggestion() {
 struct Counts {
     requests: usize,
     findings: usize,
-    /// Requests that releases answer differently.
+    /// Requests with different verdicts in different releases.
     version_dependent: usize,
 }
 
@@ -112,18 +113,18 @@ impl Counts {
         };
         let settings = Settings::from_json(settings.as_bytes()).unwrap();
         let all = Some(ReleaseSet::all());
-        let evaluation = evaluate_in(&request, &settings, all, &DocumentedCluster);
+        let evaluation = evaluate_with_cluster(&request, &settings, all, &DocumentedCluster);
         let mut expected = BTreeSet::new();
         for &release in Release::ALL {
             let settings_of_release = settings.clone().with_kubernetes_version(release);
-            let verdict = review_in(&request, &settings_of_release, &DocumentedCluster);
+            let verdict = review_with_cluster(&request, &settings_of_release, &DocumentedCluster);
             expected.append(&mut findings_of(release, &verdict));
-            let only = evaluation.only(release).unwrap();
+            let only = evaluation.for_release(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
             let is_allowed = verdict.decision.is_allowed();
             assert_eq!(evaluation.denied_by().contains(release), !is_allowed);
-            assert_eq!(evaluation.accepted_by().contains(release), is_allowed);
-            let one = evaluate_in(
+            assert_eq!(evaluation.allowed_by().contains(release), is_allowed);
+            let one = evaluate_with_cluster(
                 &request,
                 &settings,
                 Some(release.into()),
@@ -143,12 +144,12 @@ impl Counts {
             for finding in evaluation.findings() {
                 let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
                 let message = verdict.decision.message().unwrap();
-                assert!(!is_denial || message.contains(&finding.text()), "{name}");
-                for release_message in finding.texts() {
+                assert!(!is_denial || message.contains(&finding.message()), "{name}");
+                for release_message in finding.messages() {
                     // Only path and error type, because newer releases may use another detail.
                     let error_type = release_message.error_type.as_str();
                     let prefix = format!("{}: {error_type}", finding.path());
-                    assert!(release_message.text.starts_with(&prefix), "{name}");
+                    assert!(release_message.message.starts_with(&prefix), "{name}");
                     assert!(!is_denial || message.contains(&prefix), "{name}");
                 }
             }
@@ -161,7 +162,7 @@ impl Counts {
             .map(|(release, rule, level, path, _, text)| {
                 [release.as_str(), rule, level, path, text].map(str::to_owned)
             });
-        let json_rows = answers::finding_rows(&json["findings"]);
+        let json_rows = expected::finding_rows(&json["findings"]);
         assert_eq!(json_rows, rows.collect(), "{name}");
         let release_verdicts = json["releaseVerdicts"].as_array().unwrap();
         assert_eq!(release_verdicts.len(), evaluation.release_verdicts().len());
@@ -175,18 +176,18 @@ impl Counts {
         assert_eq!(annotations.len(), verdict.audit_annotations.len(), "{name}");
 
         // The offline tools report the same findings.
-        let evaluation = evaluate_in(&request, &settings, all, &Offline);
+        let evaluation = evaluate_with_cluster(&request, &settings, all, &NoCluster);
         let findings = evaluation.findings().iter().flat_map(split_by_release);
         let findings: Vec<_> = findings
             .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
             .collect();
         let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all())).evaluate(&request);
         let tool_findings = tool.findings.iter().flat_map(|found| {
-            let texts = match &*found.texts {
-                [] => vec![(found.releases.unwrap(), found.text.clone())],
+            let texts = match &*found.messages {
+                [] => vec![(found.releases.unwrap(), found.message.clone())],
                 texts => {
                     let texts = texts.iter();
-                    texts.map(|s| (s.releases, s.text.clone())).collect()
+                    texts.map(|s| (s.releases, s.message.clone())).collect()
                 }
             };
             let each = texts.into_iter().flat_map(|(releases, text)| {
@@ -200,7 +201,7 @@ impl Counts {
         });
         assert_eq!(tool_findings.collect::<Vec<_>>(), findings, "{name}");
         let matrix = tool.releases.unwrap();
-        let expected_matrix = (evaluation.accepted_by(), evaluation.denied_by());
+        let expected_matrix = (evaluation.allowed_by(), evaluation.denied_by());
         assert_eq!((matrix.accepted, matrix.denied), expected_matrix, "{name}");
 
         self.requests += 1;

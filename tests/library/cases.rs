@@ -1,20 +1,21 @@
-//! Table tests: `cases/*.yml` lists requests with their settings and the expected answer.
+//! Table tests: `cases/*.yml` lists requests with settings and the expected response.
 //!
-//! A file is a list of claims. Members of a claim apply to each of its `cases`, which can override them:
+//! A file is a list of groups. The keys of a group apply to each of its `cases`, which can override them:
 //!
 //! - `name`: description of the case, printed if it fails.
 //! - `kind: MPIJob v2beta1`: the kind, with a version if it is not the kind's first; or a list of kinds.
 //! - `create: OBJECT`, `update: [OLD, NEW]`, or `status: [OLD, NEW]` of an object with the given `metadata` and `spec`. The default
 //!   metadata is `{name: x}`. A condition can be abbreviated as `Failed=True Reason`. `request` sets other members of the request.
 //!   `payload` replaces all of these with the text of a payload of the module.
-//! - `settings`: settings, or a list of them. `strict` makes the rules about a status deny on objects that are not delegated too.
-//!   `custom_kinds: examples` inserts the kinds of `examples/settings/custom-kinds.yml`. The settings must be valid unless the expected
-//!   code is 500, or `refused` is set because the request does not read the invalid part.
-//! - `denied`, `warned`, `exempted`: the rules that fire, each with its path. Without any of them the answer must be empty. `code`
-//!   defaults to 422 for a denial. `message`, `warnings` and `annotations` are compared if present; `annotations: {}` means none.
+//! - `settings`: settings, or a list of them. With `strict`, the rules about the status also deny for objects that are not
+//!   delegated. `custom_kinds: examples` inserts the kinds of `examples/settings/custom-kinds.yml`. The settings must be valid
+//!   unless the expected code is 500, or `invalid_settings` is set because the invalid part is not used for the request.
+//! - `denied`, `warned`, `exempted`: the rules that fire, each with its path. Without any of them, the response must have no
+//!   findings and no warnings. `code` defaults to 422 for a denial. `message`, `warnings` and `annotations` are compared if
+//!   present; `annotations: {}` means none.
 //!
-//! Each case also checks two properties: the project's own rules accept an update that leaves the object unchanged, and the order of
-//! keys in the settings does not change the answer.
+//! Each case also checks two properties: the policy's own rules allow an update that leaves the object unchanged, and the order of
+//! keys in the settings does not affect the response.
 
 use std::fmt::Write as _;
 
@@ -22,7 +23,9 @@ use managed_by::{Kind, kinds};
 use serde_json::{Map, Value, json};
 use xtask::kinds::{invalid_requests, objects};
 
-use crate::support::{Answer, answer_to_payload, review, review_with, root, settings_error};
+use crate::support::{
+    ValidationResponse, review, review_with, root, settings_error, validate_payload,
+};
 
 /// Returns the items of a list, or any other value as the only item.
 fn one_or_many(value: &Value) -> &[Value] {
@@ -31,7 +34,7 @@ fn one_or_many(value: &Value) -> &[Value] {
         .map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
-/// Returns the settings of a case in full.
+/// Expands the settings of a case.
 fn settings(case: &Value) -> Value {
     if *case == "strict" {
         return invalid_requests::strict();
@@ -73,7 +76,7 @@ pub(crate) fn expand_conditions(value: &Value) -> Value {
     }
 }
 
-/// Returns an object of a case in full.
+/// Expands an object of a case, and adds the default metadata.
 fn object(value: &Value) -> Value {
     let mut object = expand_conditions(value);
     if let Some(members) = object.as_object_mut() {
@@ -101,7 +104,9 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
             (Some(new), None, None) => ("CREATE", "", none, object(new)),
             (None, Some(update), None) => ("UPDATE", "", object(&update[0]), object(&update[1])),
             (None, None, Some(status)) => ("UPDATE", "status", with(&status[0]), with(&status[1])),
-            _ => panic!("one of create, update and status: {case:?}"),
+            _ => panic!(
+                "expected exactly expected exactly one of create, update and status: {case:?}"
+            ),
         };
     let is_wanted = |kind: &&&Kind<'_>| {
         kind.name() == name && (version.is_empty() || kind.versions().contains(&version))
@@ -136,8 +141,8 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
     request
 }
 
-/// Compares the answer with the expected one and describes the differences.
-fn answer_mismatch(case: &Map<String, Value>, answer: &Answer) -> Option<String> {
+/// Describes the differences between the response and the expected one.
+fn response_mismatch(case: &Map<String, Value>, response: &ValidationResponse) -> Option<String> {
     let expected = |key: &str| case.get(key).cloned().unwrap_or_else(|| json!([]));
     let mut differences = String::new();
     let mut compare = |member: &str, actual: Value, expected: Value| {
@@ -147,7 +152,7 @@ fn answer_mismatch(case: &Map<String, Value>, answer: &Answer) -> Option<String>
     };
     for key in ["denied", "warned", "exempted"] {
         let fired: Vec<String> = serde_json::from_value(expected(key)).unwrap();
-        let annotated = answer.annotations.get(key).map_or("", String::as_str);
+        let annotated = response.annotations.get(key).map_or("", String::as_str);
         compare(key, annotated.into(), fired.join(", ").into());
     }
     let denied = expected("denied") != json!([]);
@@ -155,68 +160,68 @@ fn answer_mismatch(case: &Map<String, Value>, answer: &Answer) -> Option<String>
         .get("code")
         .cloned()
         .unwrap_or_else(|| json!(denied.then_some(422)));
-    compare("code", json!(answer.code), code);
+    compare("code", json!(response.code), code);
     compare(
         "allowed",
-        json!(answer.allowed),
-        json!(answer.code.is_none()),
+        json!(response.allowed),
+        json!(response.code.is_none()),
     );
     if let Some(message) = case.get("message") {
-        compare("message", json!(answer.message), message.clone());
+        compare("message", json!(response.message), message.clone());
     }
-    let is_silent = !["denied", "warned", "exempted", "code"]
+    let expects_no_findings = !["denied", "warned", "exempted", "code"]
         .iter()
         .any(|key| case.contains_key(*key));
-    if is_silent || case.contains_key("warnings") {
-        compare("warnings", json!(answer.warnings), expected("warnings"));
+    if expects_no_findings || case.contains_key("warnings") {
+        compare("warnings", json!(response.warnings), expected("warnings"));
     }
-    if answer.code == Some(400) {
-        compare("annotations", json!(answer.annotations), json!({}));
-        compare("warnings", json!(answer.warnings), json!([]));
+    if response.code == Some(400) {
+        compare("annotations", json!(response.annotations), json!({}));
+        compare("warnings", json!(response.warnings), json!([]));
     }
     let annotations = case.get("annotations").and_then(Value::as_object);
     if annotations.is_some_and(Map::is_empty) {
-        compare("annotations", json!(answer.annotations), json!({}));
+        compare("annotations", json!(response.annotations), json!({}));
     }
     for (key, value) in annotations.into_iter().flatten() {
-        compare(key, json!(answer.annotations.get(key)), value.clone());
+        compare(key, json!(response.annotations.get(key)), value.clone());
     }
     (!differences.is_empty()).then_some(differences)
 }
 
-/// Compares the answer with the result of `validate_settings`. The message of an answer with code 500 must contain its error.
+/// Describes a result of `validate_settings` that contradicts the response. A response with code 500 must contain its error.
 fn settings_mismatch(
     case: &Map<String, Value>,
-    answer: &Answer,
+    response: &ValidationResponse,
     settings: &Value,
 ) -> Option<String> {
     let error = settings_error(settings);
-    let is_refused = case.contains_key("refused");
-    let is_expected = match answer.code {
+    let has_invalid_settings = case.contains_key("invalid_settings");
+    let is_expected = match response.code {
         Some(500) => {
             let message = error
                 .as_ref()
                 .map(|message| format!("managed-by-policy is misconfigured: {message}"));
-            message == answer.message
+            message == response.message
         }
-        _ => error.is_some() == is_refused,
+        _ => error.is_some() == has_invalid_settings,
     };
     (!is_expected).then(|| format!("  validate_settings: {error:?}\n"))
 }
 
-/// Describes the project's own rules that deny an update without a change.
+/// Lists rules of the policy itself that deny a no-op update.
 ///
-/// Guards are exempt, because a version that drops the field changes the object.
+/// Rules with `Scope::Guard` are exempt: if the API version prunes the field, the update is not a no-op.
 fn unchanged_denial(request: &Value, settings: &Value) -> Option<String> {
     let mut request = request.clone();
     request["operation"] = "UPDATE".into();
     request["oldObject"] = request["object"].clone();
-    let answer = review_with(&request, &settings.to_string());
+    let response = review_with(&request, &settings.to_string());
     let is_own_rule = |fired: &&str| {
         let rule = fired.split(' ').next().and_then(managed_by::rule);
         rule.is_some_and(|rule| !rule.is_upstream() && !rule.is_guard())
     };
-    let fired: Vec<_> = answer.denied().into_iter().filter(is_own_rule).collect();
+    let fired: Vec<_> = response.denied().into_iter().filter(is_own_rule).collect();
     (!fired.is_empty()).then(|| format!("  unchanged: {fired:?}\n"))
 }
 
@@ -236,18 +241,22 @@ fn reversed(value: &Value) -> String {
     }
 }
 
-/// Describes a different answer to the same settings with reversed keys.
+/// Describes a different response to the same settings with reversed keys.
 ///
-/// Answers with code 500 are exempt, because they list problems in the order of the settings.
-fn order_mismatch(request: &Value, settings: &Value, answer: &Answer) -> Option<String> {
+/// Responses with code 500 are exempt, because they list problems in the order of the settings.
+fn order_mismatch(
+    request: &Value,
+    settings: &Value,
+    response: &ValidationResponse,
+) -> Option<String> {
     let other = review_with(request, &reversed(settings));
-    let differs = answer.code != Some(500) && other != *answer;
+    let differs = response.code != Some(500) && other != *response;
     differs.then(|| format!("  reversed settings: {other:?}\n"))
 }
 
-/// Allowed keys of a claim or a case.
+/// Allowed keys of a group or a case.
 const KEYS: [&str; 20] = [
-    "claim",
+    "group",
     "cases",
     "name",
     "kind",
@@ -259,7 +268,7 @@ const KEYS: [&str; 20] = [
     "request",
     "payload",
     "settings",
-    "refused",
+    "invalid_settings",
     "denied",
     "warned",
     "exempted",
@@ -270,30 +279,30 @@ const KEYS: [&str; 20] = [
 ];
 
 #[test]
-fn each_case_gets_the_expected_answer() {
+fn responses_match_cases() {
     let (mut count, mut failed) = (0, String::new());
     for file in std::fs::read_dir(root("tests/library/cases")).unwrap() {
         let file = file.unwrap().path();
         let text = std::fs::read_to_string(&file).unwrap();
-        let claims: Vec<Map<String, Value>> = serde_yaml_ng::from_str(&text).unwrap();
-        for claim in claims {
+        let groups: Vec<Map<String, Value>> = serde_yaml_ng::from_str(&text).unwrap();
+        for group in groups {
             let one = json!([{}]);
-            for case in claim.get("cases").unwrap_or(&one).as_array().unwrap() {
-                let mut all = claim.clone();
+            for case in group.get("cases").unwrap_or(&one).as_array().unwrap() {
+                let mut all = group.clone();
                 all.extend(case.as_object().unwrap().clone());
                 let unknown = all.keys().find(|key| !KEYS.contains(&&***key));
                 assert_eq!(unknown, None, "{}: {case}", file.display());
                 let mut check = |mismatch: Option<String>| {
                     count += 1;
                     if let Some(mismatch) = mismatch {
-                        let (file, claim) = (file.display(), &claim["claim"]);
-                        writeln!(failed, "{file}: {claim}: {case}\n{mismatch}").unwrap();
+                        let (file, group) = (file.display(), &group["group"]);
+                        writeln!(failed, "{file}: {group}: {case}\n{mismatch}").unwrap();
                     }
                 };
                 if let Some(payload) = all.get("payload") {
-                    check(answer_mismatch(
+                    check(response_mismatch(
                         &all,
-                        &answer_to_payload(payload.as_str().unwrap().as_bytes()),
+                        &validate_payload(payload.as_str().unwrap().as_bytes()),
                     ));
                     continue;
                 }
@@ -301,12 +310,12 @@ fn each_case_gets_the_expected_answer() {
                     let settings = self::settings(settings);
                     for kind in one_or_many(&all["kind"]) {
                         let request = request(&all, kind.as_str().unwrap(), &settings);
-                        let answer = review(&request, &settings);
+                        let response = review(&request, &settings);
                         check(
-                            answer_mismatch(&all, &answer)
-                                .or_else(|| settings_mismatch(&all, &answer, &settings))
+                            response_mismatch(&all, &response)
+                                .or_else(|| settings_mismatch(&all, &response, &settings))
                                 .or_else(|| unchanged_denial(&request, &settings))
-                                .or_else(|| order_mismatch(&request, &settings, &answer)),
+                                .or_else(|| order_mismatch(&request, &settings, &response)),
                         );
                     }
                 }

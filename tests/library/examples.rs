@@ -12,8 +12,8 @@ fn each_example_contains_the_policy_response() {
     let examples = examples::all().unwrap();
     assert!(examples.len() > 50);
     for example in examples {
-        let answer = review(&example.request, &example.settings);
-        let response = answer.response(&example.request["uid"]);
+        let response = review(&example.request, &example.settings);
+        let response = response.response(&example.request["uid"]);
         if is_update {
             let file = root(format!("examples/{}.json", example.name));
             let text = fs::read_to_string(&file).unwrap();

@@ -1,4 +1,4 @@
-//! Compares the generated files with the committed ones. `make docs` updates them.
+//! Compares the generated files with the committed ones. `make generate` updates them.
 
 use expect_test::expect_file;
 use xtask::generated::Generated;

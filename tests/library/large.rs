@@ -1,10 +1,10 @@
-//! Large, long and deeply nested input: the answer is correct, and messages and annotations stay within limits.
+//! Large, long and deeply nested input: the response is correct, and messages and annotations stay within limits.
 
 use managed_by::{Kind, kinds};
 use serde_json::{Value, json};
 use xtask::kinds::objects::request;
 
-use crate::support::{Answer, answer_to_payload, review};
+use crate::support::{ValidationResponse, review, validate_payload};
 
 const OWN: &str = "acme.io/runner";
 
@@ -17,7 +17,7 @@ fn object(spec: &Value) -> Value {
     json!({"metadata": {"name": "x"}, "spec": spec})
 }
 
-fn create(kind: &str, spec: &Value, settings: &Value) -> Answer {
+fn create(kind: &str, spec: &Value, settings: &Value) -> ValidationResponse {
     review(
         &request(find(kind), "CREATE", "", &Value::Null, &object(spec)),
         settings,
@@ -25,7 +25,7 @@ fn create(kind: &str, spec: &Value, settings: &Value) -> Answer {
 }
 
 /// Reviews a status update of a Job with the given spec.
-fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> Answer {
+fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> ValidationResponse {
     let with = |status: &Value| json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
     review(
         &request(find("Job"), "UPDATE", "status", &with(old), &with(new)),
@@ -34,29 +34,29 @@ fn status(spec: &Value, old: &Value, new: &Value, settings: &Value) -> Answer {
 }
 
 /// Reviews the creation of a Job with a member of the spec, given as text.
-fn create_job(member: &str) -> Answer {
+fn create_job(member: &str) -> ValidationResponse {
     let kind = r#"{"group":"batch","version":"v1","kind":"Job"}"#;
     let payload = format!(
         r#"{{"request":{{"kind":{kind},"operation":"CREATE","object":{{"spec":{{{member}}}}}}},"settings":{{}}}}"#
     );
-    answer_to_payload(payload.as_bytes())
+    validate_payload(payload.as_bytes())
 }
 
 #[test]
 fn managed_by_of_1_mib_is_denied_with_a_bounded_message() {
     let long = "x".repeat(1 << 20);
-    let answer = create_job(&format!(r#""managedBy":"acme.io/{long}""#));
-    assert_eq!(answer.denied(), ["managed-by/format spec.managedBy"]);
+    let response = create_job(&format!(r#""managedBy":"acme.io/{long}""#));
+    assert_eq!(response.denied(), ["managed-by/format spec.managedBy"]);
     assert_eq!(
-        answer.message(),
+        response.message(),
         r#"Job.batch "" is invalid: spec.managedBy: Too long: may not be more than 63 bytes"#
     );
-    assert!(answer.annotations.values().all(|v| v.len() <= 1024));
+    assert!(response.annotations.values().all(|v| v.len() <= 1024));
     // kube-apiserver quotes the whole invalid value, the policy quotes 64 KiB of it.
-    let answer = create_job(&format!(r#""managedBy":"{long}""#));
-    assert_eq!(answer.denied(), ["managed-by/format spec.managedBy"]);
+    let response = create_job(&format!(r#""managedBy":"{long}""#));
+    assert_eq!(response.denied(), ["managed-by/format spec.managedBy"]);
     let shown = format!(": \"{}...\": must be", &long[..64 * 1024]);
-    assert!(answer.message().contains(&shown));
+    assert!(response.message().contains(&shown));
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn request_of_2_mib_is_accepted() {
     let filler = format!(r#","{}""#, "y".repeat(100)).repeat(20_359);
     let member = format!(r#""a":["x"{filler}],"managedBy":"acme.io/x""#);
     assert!((2 << 20) - 2000 < member.len() && member.len() < (2 << 20));
-    let answer = create_job(&member);
-    assert!(answer.allowed, "{answer:?}");
-    assert_eq!(answer.annotations["controller"], r#""acme.io/x""#);
+    let response = create_job(&member);
+    assert!(response.allowed, "{response:?}");
+    assert_eq!(response.annotations["controller"], r#""acme.io/x""#);
 }
 
 /// The decoder skips values that no rule reads without recursion.
@@ -78,20 +78,20 @@ fn nesting_of_100_000_levels_is_accepted() {
         assert!(create_job(&nested).allowed);
     }
     // A container that is never closed.
-    let answer = answer_to_payload("[".repeat(2 * n).as_bytes());
-    assert_eq!((answer.allowed, answer.code), (false, Some(400)));
+    let response = validate_payload("[".repeat(2 * n).as_bytes());
+    assert_eq!((response.allowed, response.code), (false, Some(400)));
 }
 
 #[test]
 fn invalid_completed_indexes_of_1_mb_are_denied() {
     let spec = json!({"completionMode": "Indexed", "completions": 5});
     let long = json!({"completedIndexes": "0,".repeat(500_000)});
-    let answer = status(&spec, &json!({}), &long, &json!({}));
+    let response = status(&spec, &json!({}), &long, &json!({}));
     assert_eq!(
-        answer.denied(),
+        response.denied(),
         ["job-status/invalid-completed-indexes status.completedIndexes"]
     );
-    assert!(answer.message().ends_with(
+    assert!(response.message().ends_with(
         "error parsing completedIndexes: non-increasing order, previous: 0, current: 0"
     ));
 }
@@ -100,8 +100,11 @@ fn invalid_completed_indexes_of_1_mb_are_denied() {
 fn hundred_thousand_conditions_are_accepted() {
     let condition = json!({"type": "Complete", "status": "Unknown"});
     let many = json!({"conditions": vec![condition; 100_000]});
-    let answer = status(&json!({}), &json!({}), &many, &json!({}));
-    assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
+    let response = status(&json!({}), &json!({}), &many, &json!({}));
+    assert!(
+        response.allowed && response.warnings.is_empty(),
+        "{response:?}"
+    );
 }
 
 /// kube-apiserver lists every error, the policy the first 100.
@@ -111,17 +114,17 @@ fn hundred_thousand_duplicate_uids_are_denied_with_100_errors() {
         let many = json!({"uncountedTerminatedPods": {"failed": vec![uid; 100_001]}});
         status(&json!({}), &json!({}), &many, &json!({}))
     };
-    let answer = uids("a");
+    let response = uids("a");
     let error = |i| format!(r#"status.uncountedTerminatedPods.failed[{i}]: Duplicate value: "a""#);
     let errors: Vec<_> = (1..=100).map(error).collect();
     let message = format!(r#"Job.batch "x" is invalid: [{}]"#, errors.join(", "));
-    assert_eq!(answer.message(), message);
-    assert!(answer.annotations["denied"].ends_with("..."));
-    let answer = uids("");
-    assert!(!answer.allowed);
+    assert_eq!(response.message(), message);
+    assert!(response.annotations["denied"].ends_with("..."));
+    let response = uids("");
+    assert!(!response.allowed);
     let last =
         r#"status.uncountedTerminatedPods.failed[99]: Invalid value: "": must not be empty]"#;
-    assert!(answer.message().ends_with(last));
+    assert!(response.message().ends_with(last));
 }
 
 /// The limit on errors applies per rule, so thousands of warnings do not suppress the denial of another rule.
@@ -130,24 +133,24 @@ fn many_warnings_do_not_suppress_a_denial() {
     let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
     let many = json!({"uncountedTerminatedPods": {"succeeded": vec!["a"; 2000]}});
     let settings = json!({"rules": {"job-status/uncounted-uids": "warn"}});
-    let answer = status(&json!({}), &failed, &many, &settings);
+    let response = status(&json!({}), &failed, &many, &settings);
     assert_eq!(
-        answer.denied(),
+        response.denied(),
         ["job-status/terminal-condition-disabled status.conditions"]
     );
-    assert_eq!(answer.warnings.len(), 16);
+    assert_eq!(response.warnings.len(), 16);
 }
 
 #[test]
 fn warnings_and_annotations_stay_within_limits() {
     let long = format!("k8s.io/{}", "x<é\u{0}".repeat(500));
     let settings = json!({"rules": {"managed-by/format": "warn"}});
-    let answer = create("Job", &json!({"managedBy": long}), &settings);
-    assert!(answer.allowed);
-    assert_eq!(answer.warnings.len(), 3);
+    let response = create("Job", &json!({"managedBy": long}), &settings);
+    assert!(response.allowed);
+    assert_eq!(response.warnings.len(), 3);
     let is_short = |warning: &String| warning.len() <= 256 && !warning.contains('\0');
-    assert!(answer.warnings.iter().all(is_short), "{answer:?}");
-    assert!(answer.annotations.values().all(|v| v.len() <= 1024));
+    assert!(response.warnings.iter().all(is_short), "{response:?}");
+    assert!(response.annotations.values().all(|v| v.len() <= 1024));
 }
 
 /// An `AppWrapper` can contain `AppWrapper`s. The policy reads eight levels.
@@ -160,21 +163,21 @@ fn components_are_read_up_to_eight_levels() {
                 "spec": {"components": [{"template": template}]}})
         })
     };
-    let answer = create("AppWrapper", &wrapped(8, &job)["spec"], &json!({}));
+    let response = create("AppWrapper", &wrapped(8, &job)["spec"], &json!({}));
     let path = format!("spec{}.managedBy", ".components[0].template.spec".repeat(8));
-    assert_eq!(answer.warned(), [format!("managed-by/template {path}")]);
+    assert_eq!(response.warned(), [format!("managed-by/template {path}")]);
     let empty = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": null});
-    let answer = create("AppWrapper", &wrapped(9, &empty)["spec"], &json!({}));
-    assert_eq!(answer.warned(), Vec::<&str>::new());
-    let answer = create("AppWrapper", &wrapped(9, &job)["spec"], &json!({}));
+    let response = create("AppWrapper", &wrapped(9, &empty)["spec"], &json!({}));
+    assert_eq!(response.warned(), Vec::<&str>::new());
+    let response = create("AppWrapper", &wrapped(9, &job)["spec"], &json!({}));
     let path = format!("spec{}", ".components[0].template.spec".repeat(9));
     let expected = format!(
         "{path}: Invalid value: not validated: nested too deeply, or after the first 1000 templates"
     );
-    assert_eq!(answer.denied(), Vec::<&str>::new());
-    assert_eq!(answer.warned(), [format!("managed-by/template {path}")]);
-    let [warning] = &answer.warnings[..] else {
-        panic!("{answer:?}");
+    assert_eq!(response.denied(), Vec::<&str>::new());
+    assert_eq!(response.warned(), [format!("managed-by/template {path}")]);
+    let [warning] = &response.warnings[..] else {
+        panic!("{response:?}");
     };
     assert_eq!(*warning, format!("{}...", &expected[..253]));
 }
@@ -183,17 +186,18 @@ fn components_are_read_up_to_eight_levels() {
 fn templates_beyond_the_limit_are_reported() {
     let job = json!({"template": {"spec": {"managedBy": OWN}}});
     let many = vec![job; 1500];
-    let answer = create("JobSet", &json!({"replicatedJobs": many}), &json!({}));
-    assert_eq!(answer.warnings.len(), 15);
+    let response = create("JobSet", &json!({"replicatedJobs": many}), &json!({}));
+    assert_eq!(response.warnings.len(), 15);
     assert!(
-        answer.warnings[0].contains("replicatedJobs[1000].template: Invalid value: not validated"),
-        "{answer:?}"
+        response.warnings[0]
+            .contains("replicatedJobs[1000].template: Invalid value: not validated"),
+        "{response:?}"
     );
     // With the parent's controller the first thousand are valid, and the warning about unread templates remains.
     let spec = json!({"managedBy": OWN, "replicatedJobs": many});
-    let answer = create("JobSet", &spec, &json!({}));
+    let response = create("JobSet", &spec, &json!({}));
     assert_eq!(
-        answer.warned(),
+        response.warned(),
         ["managed-by/template spec.replicatedJobs[1000].template"]
     );
     // The policy also reads the first thousand counters.
@@ -254,18 +258,18 @@ fn object_too_large_to_update_is_denied_if_settings_configure_delegation() {
         for settings in settings_with_delegation() {
             let mut settings = settings;
             settings["rules"] = json!({"managed-by/delegation": "off"});
-            let answer = create("Job", &spec, &settings);
+            let response = create("Job", &spec, &settings);
             let expected = if is_too_large { &fired[..] } else { &[] };
             assert_eq!(
-                answer.denied(),
+                response.denied(),
                 expected,
                 "{settings}, {} bytes",
                 size(&spec)
             );
         }
-        let answer = create("Job", &spec, &json!({}));
-        assert!(answer.allowed);
-        assert_eq!(answer.warned().len(), usize::from(is_too_large));
+        let response = create("Job", &spec, &json!({}));
+        assert!(response.allowed);
+        assert_eq!(response.warned().len(), usize::from(is_too_large));
     }
     // A stored object that is too large can be updated unless it grows.
     let [small, limit, large] =
@@ -285,18 +289,21 @@ fn object_too_large_to_update_is_denied_if_settings_configure_delegation() {
             &object(old),
             &object(new),
         );
-        let answer = review(&update, &settings);
+        let response = review(&update, &settings);
         assert!(
-            answer.denied().contains(&fired[0]) != expected.is_empty(),
+            response.denied().contains(&fired[0]) != expected.is_empty(),
             "{:?}",
-            answer.denied()
+            response.denied()
         );
     }
     // For a Job that is not delegated the webhook is not called on status updates, unless the settings list its writers.
     let mut own = with("x".repeat(990_000));
     own.as_object_mut().unwrap().remove("managedBy");
-    let answer = create("Job", &own, &settings);
-    assert_eq!((answer.allowed, answer.warned()), (true, fired.to_vec()));
+    let response = create("Job", &own, &settings);
+    assert_eq!(
+        (response.allowed, response.warned()),
+        (true, fired.to_vec())
+    );
     let listed = json!({"role": "hybrid", "builtin_status_writers": {"Job": ["ana"]}});
     assert_eq!(create("Job", &own, &listed).denied(), fired);
 }

@@ -1,4 +1,4 @@
-//! Tests of the library that need this repository's examples, cases and recordings. `make mutants` runs them against each mutant.
+//! Tests of the library that need this repository's examples, cases and recordings. `make mutation-test` runs them against each mutant.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,7 +11,7 @@
 
 mod all_releases;
 mod cases;
-mod catalogue;
+mod catalog;
 mod examples;
 mod generated;
 mod kinds;

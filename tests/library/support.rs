@@ -5,19 +5,19 @@
 mod cluster;
 
 use serde_json::Value;
-use xtask::library::answer_in;
+use xtask::library::validate_in;
 
-pub(crate) use xtask::library::{Answer, answer_to_payload, settings_error};
+pub(crate) use xtask::library::{ValidationResponse, settings_error, validate_payload};
 pub(crate) use xtask::root;
 
-/// Returns the library's answer to a request.
-pub(crate) fn review(request: &Value, settings: &Value) -> Answer {
+/// Returns the library's response to a request.
+pub(crate) fn review(request: &Value, settings: &Value) -> ValidationResponse {
     review_with(request, &settings.to_string())
 }
 
-/// Returns the library's answer to a request with settings in a given order.
-pub(crate) fn review_with(request: &Value, settings: &str) -> Answer {
-    answer_in(
+/// Returns the library's response to a request with settings in a given order.
+pub(crate) fn review_with(request: &Value, settings: &str) -> ValidationResponse {
+    validate_in(
         &cluster::FakeCluster::Recorded,
         &request.to_string(),
         settings,

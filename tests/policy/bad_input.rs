@@ -9,11 +9,11 @@ use crate::support::{GUEST, module, review_with};
 
 #[test]
 fn rejects_invalid_utf_8() {
-    let answer = GUEST
+    let response = GUEST
         .validate_bytes(b"{\"request\":{\"object\":{\"spec\":{\"managedBy\":\"\xffcme.io/x\"}}}}")
         .unwrap();
     let expected = "malformed admission request: not JSON: expected UTF-8 at byte 43";
-    assert_eq!((answer.code, answer.message()), (Some(400), expected));
+    assert_eq!((response.code, response.message()), (Some(400), expected));
 }
 
 #[test]
@@ -21,26 +21,26 @@ fn truncates_the_name_of_an_unknown_kind() {
     let long = "\u{1}".repeat(100_000);
     let kind = json!({"group": long, "version": long, "kind": long});
     let payload = json!({"request": {"kind": kind, "operation": "CREATE", "object": {}}});
-    let answer = GUEST
+    let response = GUEST
         .validate_bytes(payload.to_string().as_bytes())
         .unwrap();
-    assert!(answer.allowed, "{answer:?}");
-    assert_eq!(answer.warnings.len(), 1, "{answer:?}");
-    assert!(answer.warnings[0].len() <= 256, "{answer:?}");
+    assert!(response.allowed, "{response:?}");
+    assert_eq!(response.warnings.len(), 1, "{response:?}");
+    assert!(response.warnings[0].len() <= 256, "{response:?}");
 }
 
 #[test]
 fn rejects_settings_that_are_not_json() {
     for bytes in [&b""[..], b"{", b"\xff"] {
-        let answer = GUEST.call("validate_settings", bytes).unwrap();
-        let answer: Value = serde_json::from_slice(&answer).unwrap();
-        assert_eq!(answer["valid"], false);
+        let response = GUEST.call("validate_settings", bytes).unwrap();
+        let response: Value = serde_json::from_slice(&response).unwrap();
+        assert_eq!(response["valid"], false);
         assert!(
-            answer["message"]
+            response["message"]
                 .as_str()
                 .unwrap()
                 .starts_with("invalid settings: settings: not JSON:"),
-            "{answer}"
+            "{response}"
         );
     }
 }
@@ -92,7 +92,7 @@ fn evaluate_rejects_invalid_input() {
         let expected = r#"; expected {"releases": ["1.37", ...], "review": {"request": ..., "settings": ...}}"#;
         assert!(error.contains(expected), "{input}: {error}");
     }
-    // An invalid review gets the same answer as in `validate`.
+    // An invalid review gets the same response as in `validate`.
     for input in [r#"{"review":{}}"#, r#"{"releases":[],"review":{}}"#] {
         let evaluation: Value = serde_json::from_slice(&evaluate(input).unwrap()).unwrap();
         let keys = ["code", "releaseVerdicts"].map(|key| &evaluation[key]);
@@ -111,9 +111,9 @@ fn rejects_too_many_patterns_in_any_key_order() {
         format!(r#"{{"delegation":"allowed","match":{patterns}}}"#),
         format!(r#"{{"match":{patterns},"delegation":"allowed"}}"#),
     ] {
-        let answer = review_with(&request, &format!(r#"{{"namespaces":[{entry}]}}"#));
+        let response = review_with(&request, &format!(r#"{{"namespaces":[{entry}]}}"#));
         let expected = "namespaces[0].match: Too many: 257: must have at most 256 items";
-        assert_eq!(answer.code, Some(500));
-        assert!(answer.message().ends_with(expected), "{answer:?}");
+        assert_eq!(response.code, Some(500));
+        assert!(response.message().ends_with(expected), "{response:?}");
     }
 }

@@ -1,16 +1,16 @@
-//! Differential tests of the module and of typed Jobs against the library's answers in `target/answers.ndjson`.
+//! Differential tests of the module and of typed Jobs against the library's responses in `target/expected.ndjson`.
 //!
 //! The CLI, the npm package, the Go package, PolicyServer and kwctl have tests of their own for the same file.
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
 use managed_by::{JobChecker, MergedFinding, ReleaseSet, Settings};
-use managed_by_testing::answers::{FindingRows, compare_all, finding_rows};
+use managed_by_testing::expected::{FindingRows, compare_all, finding_rows};
 use managed_by_testing::{Policy, admission};
 use serde_json::{Value, json};
 
 use crate::support::module;
 
-/// The policy returns the library's answers, and the module of the Go package its findings.
+/// The policy returns the library's responses, and the module of the Go package its findings.
 #[test]
 fn module_matches_the_library() {
     let policy = Policy::load(&module("annotated-policy.wasm")).unwrap();
@@ -18,9 +18,9 @@ fn module_matches_the_library() {
     let releases = json!(ReleaseSet::all());
     let compared = compare_all("module", |line| {
         let payload = admission::payload(&line.request().unwrap(), &line.settings);
-        let answer = policy.call("validate", &payload).unwrap();
-        let answer: Value = serde_json::from_slice(&answer).unwrap();
-        assert_eq!(answer, line.answer, "{}: {}", line.name, line.request);
+        let response = policy.call("validate", &payload).unwrap();
+        let response: Value = serde_json::from_slice(&response).unwrap();
+        assert_eq!(response, line.response, "{}: {}", line.name, line.request);
         if line.evaluation.is_null() {
             return Some(0);
         }
@@ -111,9 +111,9 @@ fn contains(all: &Value, some: &Value) -> bool {
 /// Returns a row for each release that reports the finding.
 fn rows(finding: &MergedFinding<'_>) -> Vec<[String; 5]> {
     let (rule, level) = (finding.rule().id(), finding.enforcement().as_str());
-    let texts = finding.texts().into_iter();
+    let texts = finding.messages().into_iter();
     let rows = texts.flat_map(|message| {
-        let (path, text) = (finding.path(), message.text.clone());
+        let (path, text) = (finding.path(), message.message.clone());
         let releases = message.releases.iter().collect::<Vec<_>>().into_iter();
         releases.map(move |release| [release.as_str(), rule, level, path, &text].map(str::to_owned))
     });

@@ -3,7 +3,7 @@
 //! `tests/library/cases/pods.yml` has the cases in the recorded cluster, this module the failing lookups.
 
 use crate::support::cluster::{FakeCluster, job};
-use crate::support::{Answer, module, pods_guest_in, root};
+use crate::support::{ValidationResponse, module, pods_guest_in, root};
 use managed_by_testing::{admission, module as inspect};
 use serde_json::{Value, json};
 use xtask::library;
@@ -45,9 +45,9 @@ fn management() -> Value {
     json!({"role": "management"})
 }
 
-/// Returns the answer in a cluster, which must be the same from the library and the module.
-fn answer_in(cluster: FakeCluster, request: &Value, settings: &Value) -> Answer {
-    let native = library::answer_in(&cluster, &request.to_string(), &settings.to_string());
+/// Returns the response in a cluster, which must be the same from the library and the module.
+fn validate_in(cluster: FakeCluster, request: &Value, settings: &Value) -> ValidationResponse {
+    let native = library::validate_in(&cluster, &request.to_string(), &settings.to_string());
     let payload = admission::payload(request, settings);
     let guest = pods_guest_in(cluster).validate_bytes(&payload).unwrap();
     assert_eq!(native, guest);
@@ -72,10 +72,10 @@ fn owner_with_an_invalid_name_is_not_looked_up() {
         for cluster in [FakeCluster::Recorded, FakeCluster::Failing("asked")] {
             let mut settings = management();
             settings["on_lookup_failure"] = "deny".into();
-            let answer = answer_in(cluster, &pod_of("team-mk", name, uid), &settings);
+            let response = validate_in(cluster, &pod_of("team-mk", name, uid), &settings);
             assert!(
-                answer.allowed && answer.warnings.is_empty(),
-                "{name:?}: {answer:?}"
+                response.allowed && response.warnings.is_empty(),
+                "{name:?}: {response:?}"
             );
         }
     }
@@ -85,11 +85,11 @@ fn owner_with_an_invalid_name_is_not_looked_up() {
 fn other_roles_do_not_look_up_jobs() {
     for role in ["hybrid", "worker"] {
         let settings = json!({"role": role, "on_lookup_failure": "deny"});
-        let answer = answer_in(FakeCluster::Failing("asked"), &delegated(), &settings);
-        assert!(answer.allowed, "{answer:?}");
-        assert_eq!(answer.warnings, Vec::<String>::new());
+        let response = validate_in(FakeCluster::Failing("asked"), &delegated(), &settings);
+        assert!(response.allowed, "{response:?}");
+        assert_eq!(response.warnings, Vec::<String>::new());
         let why = format!("pods are validated with role management, not {role}");
-        assert_eq!(answer.annotations["not-validated"], why);
+        assert_eq!(response.annotations["not-validated"], why);
     }
 }
 
@@ -107,7 +107,7 @@ fn failed_lookup_warns_or_denies() {
             "not a Job: not JSON: EOF while parsing an object at line 1 column 1".to_owned(),
         ),
     ] {
-        let open = answer_in(cluster, &delegated(), &management());
+        let open = validate_in(cluster, &delegated(), &management());
         assert!(open.allowed);
         assert_eq!(
             open.warnings,
@@ -120,7 +120,7 @@ fn failed_lookup_warns_or_denies() {
             format!("Job \"mk-plain\": {reason:?}")
         );
         let settings = json!({"role": "management", "on_lookup_failure": "deny"});
-        let closed = answer_in(cluster, &delegated(), &settings);
+        let closed = validate_in(cluster, &delegated(), &settings);
         assert_eq!((closed.allowed, closed.code), (false, Some(503)));
         assert_eq!(
             closed.message(),

@@ -5,7 +5,7 @@ use std::fs;
 
 use boon::{Compiler, Draft, Schemas};
 use managed_by::Settings;
-use managed_by::{Key, SETTINGS_REFERENCE as KEYS};
+use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, from_str, json};
@@ -26,7 +26,7 @@ fn documented_examples_of_each_key_are_accepted_and_rejected() {
         assert!(!accepted[top].is_null(), "{}", key.path);
     }
     for name in managed_by::settings_keys() {
-        let about = |key: &&Key| key.path.split(['[', '.']).next() == Some(name);
+        let about = |key: &&SettingsKey| key.path.split(['[', '.']).next() == Some(name);
         assert!(
             KEYS.iter().any(|key| about(&key)),
             "{name} is not documented"
@@ -41,8 +41,8 @@ fn example_settings_are_valid() {
         let path = entry.unwrap().path();
         let yaml = fs::read_to_string(&path).unwrap();
         let settings: Value = serde_yaml_ng::from_str(&yaml).unwrap();
-        let answer = GUEST.validate_settings(&settings).unwrap();
-        assert_eq!(answer.message, None, "{}", path.display());
+        let response = GUEST.validate_settings(&settings).unwrap();
+        assert_eq!(response.message, None, "{}", path.display());
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         if name != "custom-kinds" {
             assert_eq!(settings["role"], name);

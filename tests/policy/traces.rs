@@ -24,19 +24,19 @@ fn recorded_requests_are_accepted() {
     };
     for case in JOBS.into_iter().chain(CUSTOM).flat_map(recorded) {
         let kind = case.object["kind"].as_str().unwrap();
-        let answer = review(&case.request(), &json!({"kubernetes_version": "1.36"}));
-        assert!(answer.allowed, "{}: {answer:?}", case.name);
-        assert_eq!(answer.warnings.is_empty(), answer.warned().is_empty());
-        for warning in answer.warned() {
+        let response = review(&case.request(), &json!({"kubernetes_version": "1.36"}));
+        assert!(response.allowed, "{}: {response:?}", case.name);
+        assert_eq!(response.warnings.is_empty(), response.warned().is_empty());
+        for warning in response.warned() {
             // The recorded mistakes are in specs. A controller's own status never causes a warning.
             assert!(!warning.starts_with("status/"), "{}: {warning}", case.name);
             let name = case.object["metadata"]["name"].as_str().unwrap();
             let entry = format!("{kind} {name}: {warning}");
             *warned.entry(entry).or_default() += 1;
         }
-        let answer = review(&case.request(), &json!({}));
-        assert!(answer.allowed, "{}: {answer:?}", case.name);
-        for warning in answer.warnings.iter().filter(|_| kind == "Job") {
+        let response = review(&case.request(), &json!({}));
+        assert!(response.allowed, "{}: {response:?}", case.name);
+        for warning in response.warnings.iter().filter(|_| kind == "Job") {
             let is_for_old_release = ["1.30", "1.31", "1.30 to 1.31"]
                 .iter()
                 .any(|old| warning.contains(&format!("; kube-apiserver {old} denies it, set")));
@@ -89,9 +89,9 @@ fn management_settings_accept_status_writes_of_kueue_only() {
             request["userInfo"] = json!({"username": user});
             review(&request, &settings)
         };
-        let answer = by("system:serviceaccount:kueue-system:kueue-controller-manager");
-        assert!(answer.allowed, "{}: {answer:?}", case.name);
-        assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
+        let response = by("system:serviceaccount:kueue-system:kueue-controller-manager");
+        assert!(response.allowed, "{}: {response:?}", case.name);
+        assert_eq!(response.warnings, Vec::<String>::new(), "{}", case.name);
         requests_reviewed += 1;
         let status = case.request()["subResource"] == "status";
         let is_being_deleted = !case.object["metadata"]["deletionTimestamp"].is_null();
@@ -142,9 +142,9 @@ fn manifest_settings_accept_multikueue_without_warnings() {
         let settings = without_writers(file);
         let requests = trace::requests(stream).unwrap();
         for case in &requests {
-            let answer = review(&case.request(), &settings);
-            assert!(answer.allowed, "{}: {answer:?}", case.name);
-            assert_eq!(answer.warnings, Vec::<String>::new(), "{}", case.name);
+            let response = review(&case.request(), &settings);
+            assert!(response.allowed, "{}: {response:?}", case.name);
+            assert_eq!(response.warnings, Vec::<String>::new(), "{}", case.name);
         }
         assert_eq!(requests.len(), expected, "{stream}");
     }
@@ -163,17 +163,21 @@ fn worker_settings_accept_jobset_resuming_its_jobs() {
     let updates = trace::status_updates("jobset-resume-denied").unwrap();
     let mut denied = 0;
     for (name, request, code) in &updates {
-        let answer = review(request, &without);
-        assert_eq!(answer.allowed, *code != 403, "{name}: {answer:?}");
-        if !answer.allowed {
-            assert_eq!(answer.denied(), ["status-writer/builtin status"], "{name}");
+        let response = review(request, &without);
+        assert_eq!(response.allowed, *code != 403, "{name}: {response:?}");
+        if !response.allowed {
+            assert_eq!(
+                response.denied(),
+                ["status-writer/builtin status"],
+                "{name}"
+            );
             assert_eq!(request["userInfo"]["username"], jobset, "{name}");
             denied += 1;
         }
     }
     assert_eq!((updates.len(), denied), (29, 14));
     for (name, request, _) in &updates {
-        let answer = review(request, &settings);
-        assert!(answer.allowed, "{name}: {answer:?}");
+        let response = review(request, &settings);
+        assert!(response.allowed, "{name}: {response:?}");
     }
 }

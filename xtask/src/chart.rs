@@ -1,7 +1,7 @@
 //! Generates `values.schema.json` of the Helm chart from the JSON Schema of the settings.
 //!
 //! Helm checks values against it, so that invalid settings never reach PolicyServer. The schema of other values is written by hand in the file.
-//! `make docs` also renders `deploy/` from the chart, if Helm is installed.
+//! `make generate` also renders `deploy/` from the chart, if Helm is installed.
 
 use anyhow::{Context as _, Result};
 use managed_by::Release;

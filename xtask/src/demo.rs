@@ -1,16 +1,16 @@
-//! `make demo`: reviews the example requests with the built policy and prints the answers.
+//! `make demo`: reviews the example requests with the built policy and prints the responses.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use managed_by_testing::Policy;
-use managed_by_testing::library::Answer;
+use managed_by_testing::library::ValidationResponse;
 use serde_json::Value;
 
 use crate::examples::{self, Example};
 
-/// Writes each request of a folder with the policy's answer, and the numbers of allowed and denied requests.
+/// Writes each request of a folder with the policy's response, and the numbers of allowed and denied requests.
 ///
 /// # Errors
 /// If the folder cannot be read, the policy fails, or the output cannot be written.
@@ -22,14 +22,14 @@ pub fn run(out: &mut impl Write, policy: &Policy, folder: &Path) -> Result<()> {
             example.topic().clone_into(&mut topic);
             writeln!(out, "{}\n", paint("1;4", &topic))?;
         }
-        let answer = policy.validate(&example.request, &example.settings)?;
-        let count = if answer.allowed {
+        let response = policy.validate(&example.request, &example.settings)?;
+        let count = if response.allowed {
             &mut allowed
         } else {
             &mut denied
         };
         *count = count.saturating_add(1);
-        show(out, &example, &answer)?;
+        show(out, &example, &response)?;
     }
     writeln!(out, "{allowed} allowed, {denied} denied")?;
     Ok(())
@@ -40,8 +40,8 @@ fn paint(code: &str, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-fn show(out: &mut impl Write, example: &Example, answer: &Answer) -> io::Result<()> {
-    let (color, verdict) = if answer.allowed {
+fn show(out: &mut impl Write, example: &Example, response: &ValidationResponse) -> io::Result<()> {
+    let (color, verdict) = if response.allowed {
         ("32", "allowed")
     } else {
         ("31", "denied ")
@@ -54,10 +54,10 @@ fn show(out: &mut impl Write, example: &Example, answer: &Answer) -> io::Result<
     } else if example.settings.as_object().is_some_and(|s| !s.is_empty()) {
         writeln!(out, "         with settings {}", example.settings)?;
     }
-    if let Some(message) = &answer.message {
+    if let Some(message) = &response.message {
         writeln!(out, "         {message}")?;
     }
-    for warning in &answer.warnings {
+    for warning in &response.warnings {
         writeln!(out, "         {} {warning}", paint("33", "Warning:"))?;
     }
     writeln!(out)

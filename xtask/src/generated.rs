@@ -1,4 +1,4 @@
-//! The files that `make docs` generates from the code.
+//! The files that `make generate` generates from the code.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -76,7 +76,10 @@ pub fn check(files: Vec<Generated>) -> Result<()> {
         .map(|file| file.path)
         .collect();
     if !stale.is_empty() {
-        bail!("not as generated, run `make docs`: {}", stale.join(", "));
+        bail!(
+            "not as generated, run `make generate`: {}",
+            stale.join(", ")
+        );
     }
     Ok(())
 }

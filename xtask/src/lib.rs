@@ -7,11 +7,11 @@
     reason = "the JSON comes from this repository, and a development tool may panic"
 )]
 
-pub mod answers;
 pub mod artifacthub;
 pub mod chart;
 pub mod demo;
 pub mod deploy;
+pub mod expected;
 pub mod generated;
 pub mod kinds;
 pub mod metadata;

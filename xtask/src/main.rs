@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_testing::Policy;
-use xtask::answers;
 use xtask::demo;
+use xtask::expected;
 use xtask::generated;
 use xtask::metadata::{self, Metadata};
 
 #[derive(Parser)]
 #[command(about)]
 enum Command {
-    /// Review the example requests with a built policy and show the answers
+    /// Review the example requests with a built policy and show the responses
     Demo {
         /// Annotated module
         module: PathBuf,
@@ -33,8 +33,8 @@ enum Command {
         /// File to write
         output: PathBuf,
     },
-    /// Write the library's answers to examples, vectors, recordings and generated requests, one per line
-    Answers {
+    /// Write the library's responses to examples, vectors, recordings and generated requests, one per line
+    Expected {
         /// File to write
         file: PathBuf,
         /// Number of generated requests
@@ -66,13 +66,13 @@ fn main() -> Result<()> {
             let annotated = metadata::annotate(&read(&module)?, metadata, &read_text(&usage)?)?;
             fs::write(&output, annotated).with_context(|| output.display().to_string())
         }
-        Command::Answers {
+        Command::Expected {
             file,
             generated,
             seed,
         } => {
             let out = File::create(&file).with_context(|| file.display().to_string())?;
-            answers::write(&mut BufWriter::new(out), generated, seed)
+            expected::write(&mut BufWriter::new(out), generated, seed)
         }
         Command::Generate { check: true } => generated::check(generated::all()?),
         Command::Generate { check: false } => generated::write(generated::all()?),

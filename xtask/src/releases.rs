@@ -35,11 +35,11 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
     for found in evaluation.findings() {
         if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {
             let rule = found.rule();
-            let texts = found.texts().into_iter();
+            let texts = found.messages().into_iter();
             denials.extend(texts.map(|message| Denial {
                 releases: message.releases,
                 rule,
-                text: message.text,
+                text: message.message,
             }));
         }
     }

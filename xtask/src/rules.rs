@@ -23,7 +23,7 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 /// If an example of a rule is not JSON or is not rejected, or the table of contents cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let index = format!(
-        "<!-- Generated from the code: make docs -->\n\n# Rules\n\nThe rules in the order in which the policy reports them ([terms](../terms.md)). The examples on each page have only the fields that the rule reads;\n[these](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) are complete requests for kwctl.\n\n{}",
+        "<!-- Generated from the code: make generate -->\n\n# Rules\n\nThe rules in the order in which the policy reports them ([terms](../terms.md)). The examples on each page have only the fields that the rule reads;\n[these](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) are complete requests for kwctl.\n\n{}",
         table()?
     );
     let mut files = vec![Generated::new("docs/rules/README.md", index)];
@@ -159,12 +159,12 @@ fn manifests(request: &str) -> Result<String> {
 
 /// Returns the line about the manifests' match conditions. The test `conditions` writes the table.
 fn match_conditions(rule: &Rule) -> Result<String> {
-    let table = read("docs/rules/asked.tsv")?;
+    let table = read("docs/rules/webhook-calls.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
     let (_, text) = row.with_context(|| {
         format!(
-            "docs/rules/asked.tsv: no {}, see CONTRIBUTING.md",
+            "docs/rules/webhook-calls.tsv: no {}, see CONTRIBUTING.md",
             rule.id()
         )
     })?;
@@ -176,9 +176,9 @@ fn page(rule: &Rule) -> Result<String> {
     let docs = rule.documentation();
     let request: Value = from_str(&docs.rejected.full_request())?;
     let settings: Value = from_str(docs.rejected.settings)?;
-    let answer = library::answer(&request, &settings);
+    let response = library::validate(&request, &settings);
     let mut text = format!(
-        "<!-- Generated from the code: make docs -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
+        "<!-- Generated from the code: make generate -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
         rule.id(),
         docs.title,
         docs.text,
@@ -210,12 +210,12 @@ fn page(rule: &Rule) -> Result<String> {
             example.request
         )?;
     }
-    let (Some(code), Some(message)) = (answer.code, answer.message) else {
+    let (Some(code), Some(message)) = (response.code, response.message) else {
         bail!("{}: the rejected example is allowed", rule.id());
     };
     write!(
         text,
-        "\nThe answer, with code {code}:\n\n```text\n{message}\n```\n"
+        "\nThe response, with code {code}:\n\n```text\n{message}\n```\n"
     )?;
     if request["kind"]["kind"] != "Pod" {
         writeln!(

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by::RESERVED;
+use managed_by::RESERVED_VALUES;
 use managed_by::Release;
 use managed_by::rules;
 use managed_by::{Delegation, OnLookupFailure, ReservedValue, Role};
-use managed_by::{Key, SETTINGS_REFERENCE as KEYS};
+use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey};
 use serde_json::{Value, from_str, json};
 
 use crate::generated::{Generated, read};
@@ -62,7 +62,10 @@ pub(crate) fn schema() -> Result<Value> {
             "namespaces/items/properties/delegation/enum",
             json!(names(Delegation::ALL)),
         ),
-        ("controllers/propertyNames/not/enum", json!(names(RESERVED))),
+        (
+            "controllers/propertyNames/not/enum",
+            json!(names(RESERVED_VALUES)),
+        ),
         ("rules/properties", rules.collect()),
     ] {
         *at(&mut schema, &format!("/properties/{pointer}"))? = value;
@@ -97,12 +100,12 @@ fn page() -> Result<String> {
 # Settings
 
 All keys are optional: [answers](answers.md) says what `{}` does. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
-from the code (`make docs`).
+from the code (`make generate`).
 
 PolicyServer [does not start](operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place.
 "
     .to_owned();
-    for Key {
+    for SettingsKey {
         path,
         values,
         default,

@@ -1,6 +1,6 @@
-//! Runs the examples in `docs/writing-job-status.md`: accepted updates are accepted, and each mistake gets the answer shown below it.
+//! Runs the examples in `docs/writing-job-status.md`: accepted updates are accepted, and each mistake gets the response shown below it.
 //!
-//! `UPDATE_GUIDE=1` updates the answers.
+//! `UPDATE_GUIDE=1` updates the responses.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,11 +16,11 @@ use xtask::releases::{accepting, denials, spec_update, status_update};
 
 const GUIDE: &str = "docs/writing-job-status.md";
 
-/// State of reading the guide: the Job's current spec and status, and the expected next answer.
+/// State of reading the guide: the Job's current spec and status, and the expected next response.
 struct Reader {
     spec: Value,
     status: Value,
-    answer: Option<String>,
+    response: Option<String>,
     accepted: usize,
     mistakes: usize,
 }
@@ -46,11 +46,14 @@ impl Reader {
     fn block(&mut self, info: &str, body: &str) -> Option<String> {
         let (kind, rest) = info.split_once(' ').unwrap_or((info, ""));
         if kind == "text" {
-            assert_eq!(rest, "answer", "{info}");
-            let answer = self.answer.take().unwrap();
-            return (answer != body).then_some(answer);
+            assert_eq!(rest, "response", "{info}");
+            let response = self.response.take().unwrap();
+            return (response != body).then_some(response);
         }
-        assert!(self.answer.is_none(), "{info}: a mistake has its answer");
+        assert!(
+            self.response.is_none(),
+            "{info}: a mistake has its response"
+        );
         let value: Value = serde_yaml_ng::from_str(body).unwrap();
         match rest {
             "spec" => self.spec = value,
@@ -92,7 +95,7 @@ impl Reader {
         let denials = denials(request).unwrap();
         assert!(!denials.is_empty(), "{request}: no mistake");
         let lines = denials.iter().map(|denial| denial.line() + "\n");
-        self.answer = Some(lines.collect());
+        self.response = Some(lines.collect());
         self.mistakes = self.mistakes.saturating_add(1);
     }
 }
@@ -104,7 +107,7 @@ fn guide_shows_the_answers_of_the_library() {
     let mut reader = Reader {
         spec: json!({}),
         status: json!({}),
-        answer: None,
+        response: None,
         accepted: 0,
         mistakes: 0,
     };
@@ -120,15 +123,18 @@ fn guide_shows_the_answers_of_the_library() {
                 "{info} without {caption}{body}"
             );
         }
-        let answer = reader.block(info, body);
-        let body = answer.as_deref().unwrap_or(body);
+        let response = reader.block(info, body);
+        let body = response.as_deref().unwrap_or(body);
         updated.extend(["```", info, "\n", body, "```", parts.next().unwrap()]);
     }
     if env::var_os("UPDATE_GUIDE").is_some() {
         fs::write(&path, &updated).unwrap();
     }
     let first_difference = text.lines().zip(updated.lines()).find(|(a, b)| a != b);
-    assert_eq!(first_difference, None, "UPDATE_GUIDE=1 updates the answers");
+    assert_eq!(
+        first_difference, None,
+        "UPDATE_GUIDE=1 updates the responses"
+    );
     assert_eq!(text.len(), updated.len());
     assert!(reader.accepted > 10 && reader.mistakes > 12);
 }

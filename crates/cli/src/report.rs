@@ -177,7 +177,7 @@ impl Outcome {
 
     /// Returns the text of a finding, with its releases.
     pub(crate) fn text_of(&self, finding: &Finding) -> String {
-        let text = &finding.reported.text;
+        let text = &finding.reported.message;
         match self.releases_of(finding) {
             Some(releases) => format!("{text} ({releases})"),
             None => text.clone(),

@@ -11,7 +11,7 @@ const root = resolve(here, "../../..");
 const out = join(root, "target/npm");
 const at = (...parts) => join(here, ...parts);
 
-const { settingsSchema } = JSON.parse(readFileSync(at("generated/catalogue.json"), "utf8"));
+const { settingsSchema } = JSON.parse(readFileSync(at("generated/catalog.json"), "utf8"));
 writeFileSync(at("generated/settings.ts"), await settingsTypes(settingsSchema));
 execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
 

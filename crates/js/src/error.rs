@@ -8,10 +8,10 @@ use crate::verdict::Position;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Code {
     /// The settings are invalid.
-    #[serde(rename = "ERR_BAD_SETTINGS")]
+    #[serde(rename = "ERR_INVALID_SETTINGS")]
     BadSettings,
     /// An argument is invalid.
-    #[serde(rename = "ERR_ARGUMENT")]
+    #[serde(rename = "ERR_INVALID_ARGUMENT")]
     Argument,
 }
 

@@ -6,7 +6,7 @@
 //! Each function returns `{"Ok": ...}`, or `{"Err": ...}` with an [`Error`] that the package throws.
 
 #[cfg(feature = "package")]
-pub mod catalogue;
+pub mod catalog;
 mod error;
 mod manifest;
 mod replay;
@@ -28,7 +28,7 @@ pub use verdict::{Finding, Position, ReviewVerdict};
 /// Reviews an admission request, or the request in an `AdmissionReview`.
 #[wasm_bindgen]
 pub fn review(request: &str, settings: &str) -> String {
-    answer(&judge(request, settings))
+    encode(&judge(request, settings))
 }
 
 /// Options of [`lint`] and [`diff`], which the package has validated.
@@ -68,7 +68,7 @@ impl RequestOptions {
 #[wasm_bindgen]
 #[expect(clippy::needless_pass_by_value, reason = "JavaScript moves it")]
 pub fn lint(text: &str, settings: &str, options: RequestOptions) -> String {
-    answer(&manifest::lint(text, settings, &options))
+    encode(&manifest::lint(text, settings, &options))
 }
 
 /// Reviews the updates from the objects in one text to the objects in another, either of the status or of the main resource.
@@ -81,13 +81,13 @@ pub fn diff(
     settings: &str,
     options: RequestOptions,
 ) -> String {
-    answer(&manifest::diff(old, new, is_status, settings, &options))
+    encode(&manifest::diff(old, new, is_status, settings, &options))
 }
 
 /// Validates settings.
 #[wasm_bindgen(js_name = validateSettings)]
 pub fn validate_settings(settings: &str) -> String {
-    answer(&Ok(SettingsVerdict::of(settings)))
+    encode(&Ok(SettingsVerdict::of(settings)))
 }
 
 /// Reviews a request. A malformed request is denied with code 400, as in a cluster.
@@ -113,7 +113,7 @@ pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     })
 }
 
-/// Serializes an answer. This cannot fail, because answers consist of strings, numbers and JSON.
-fn answer<T: Serialize>(answer: &Result<T, Error>) -> String {
-    serde_json::to_string(answer).unwrap_or_default()
+/// Serializes a result. This cannot fail, because results consist of strings, numbers and JSON.
+fn encode<T: Serialize>(result: &Result<T, Error>) -> String {
+    serde_json::to_string(result).unwrap_or_default()
 }

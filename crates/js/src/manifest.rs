@@ -13,7 +13,7 @@ use crate::verdict::{Position, ReviewVerdict};
 
 /// Result of reviewing a text.
 #[derive(Debug, Clone, Default, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintAnswer"))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintResponse"))]
 pub struct Lint {
     /// Objects of supported kinds, in the order of the text.
     pub objects: Vec<ObjectVerdict>,
@@ -69,15 +69,15 @@ pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Resu
     settings::with(settings, |settings| {
         // As in the CLI, all rules are enabled, because no API server validates the text afterwards.
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, options.all_releases);
-        let documents = answers.documents(text, "new");
+        let mut builder = LintBuilder::new(&settings, options.all_releases);
+        let documents = builder.documents(text, "new");
         for document in &documents {
-            for object in answers.objects(text, document, "new") {
+            for object in builder.objects(text, document, "new") {
                 let request = object.request(&options.namespace, &options.user);
-                answers.judge(text, document, &object, &request);
+                builder.judge(text, document, &object, &request);
             }
         }
-        answers.lint
+        builder.lint
     })
 }
 
@@ -90,16 +90,16 @@ pub(crate) fn diff(
 ) -> Result<Lint, Error> {
     settings::with(settings, |settings| {
         let settings = settings.clone().for_tools();
-        let mut answers = Answers::new(&settings, options.all_releases);
-        let old_documents = answers.documents(old, "old");
+        let mut builder = LintBuilder::new(&settings, options.all_releases);
+        let old_documents = builder.documents(old, "old");
         let mut olds: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {
-            olds.extend(answers.objects(old, document, "old"));
+            olds.extend(builder.objects(old, document, "old"));
         }
-        let documents = answers.documents(new, "new");
+        let documents = builder.documents(new, "new");
         let mut news: Vec<(&Document<'_>, Object<'_>)> = Vec::new();
         for document in &documents {
-            let objects = answers.objects(new, document, "new").into_iter();
+            let objects = builder.objects(new, document, "new").into_iter();
             news.extend(objects.map(|object| (document, object)));
         }
         let count = news.len();
@@ -113,20 +113,20 @@ pub(crate) fn diff(
                 let (namespace, user) = (&options.namespace, &options.user);
                 let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
-                    let unreadable = answers.lint.unreadable.len();
-                    answers.judge(new, document, &object, request);
+                    let unreadable = builder.lint.unreadable.len();
+                    builder.judge(new, document, &object, request);
                     // Further requests contain the same object and would report it again.
-                    if answers.lint.unreadable.len() > unreadable {
+                    if builder.lint.unreadable.len() > unreadable {
                         break;
                     }
                 }
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());
                 let position = document.locate(&object.path_of("metadata.name"));
-                answers.unreadable("new", Position::of(new, &position), message);
+                builder.unreadable("new", Position::of(new, &position), message);
             }
         }
-        answers.lint
+        builder.lint
     })
 }
 
@@ -136,13 +136,13 @@ fn is_same(a: &Object<'_>, b: &Object<'_>) -> bool {
 }
 
 /// Collector of the result.
-struct Answers<'s> {
+struct LintBuilder<'s> {
     settings: &'s Settings<'s>,
     all_releases: bool,
     lint: Lint,
 }
 
-impl<'s> Answers<'s> {
+impl<'s> LintBuilder<'s> {
     fn new(settings: &'s Settings<'s>, all_releases: bool) -> Self {
         Self {
             settings,
@@ -213,14 +213,14 @@ impl<'s> Answers<'s> {
             });
             self.all_releases.then(|| each.collect())
         };
-        let answered = request.with_request(|request| {
+        let result = request.with_request(|request| {
             let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
             let verdict = |judgement| ReviewVerdict::of(ObjectReport::new(&judgement));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
-            let of_one = |release| all.as_ref()?.only(release).map(verdict);
+            let of_one = |release| all.as_ref()?.for_release(release).map(verdict);
             (verdict(evaluate(None)), of_each(&of_one))
         });
-        let (verdict_of_settings, releases, malformed) = match answered {
+        let (verdict_of_settings, releases, malformed) = match result {
             Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
                 let verdict = ReviewVerdict::malformed(&reason);

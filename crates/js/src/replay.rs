@@ -76,7 +76,7 @@ pub struct ReplayStep {
 
 /// Totals of a history.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplaySums"))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayTotals"))]
 pub struct ReplayTally {
     /// Counts of documents and requests.
     pub counts: ReplayCounts,
@@ -182,7 +182,7 @@ impl Replayer {
                 Ok(Replay::new(Evaluator::new(settings.for_tools(), releases)))
             })
         };
-        let replay = owned().map_err(|malformed| crate::answer::<()>(&Err(malformed)))?;
+        let replay = owned().map_err(|malformed| crate::encode::<()>(&Err(malformed)))?;
         Ok(Self {
             replay,
             rest: Vec::new(),
@@ -206,7 +206,7 @@ impl Replayer {
         let lines = self.lines;
         self.replay.with_dependent(|_, replay| {
             let tally = ReplayTally::of(replay.tally(), lines, replay.live());
-            crate::answer(&Ok(tally))
+            crate::encode(&Ok(tally))
         })
     }
 
@@ -221,7 +221,7 @@ impl Replayer {
             more
         });
         self.lines = lines.saturating_add(more);
-        crate::answer(&Ok(steps))
+        crate::encode(&Ok(steps))
     }
 }
 

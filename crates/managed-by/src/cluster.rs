@@ -42,10 +42,10 @@ impl std::error::Error for LookupError {}
 
 /// Implementation of [`Cluster`] without a cluster: every lookup fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offline;
+pub struct NoCluster;
 
-impl Cluster for Offline {
+impl Cluster for NoCluster {
     fn job(&self, _: &str, _: &str) -> Result<JobLookup, LookupError> {
-        Err(LookupError::new("there is no cluster to ask"))
+        Err(LookupError::new("no access to a cluster"))
     }
 }

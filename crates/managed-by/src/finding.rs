@@ -273,7 +273,7 @@ impl<'a> FieldError<'a> {
     }
 
     /// Formats the error as kube-apiserver of the release does.
-    pub fn text(&self, release: Release) -> String {
+    pub fn message(&self, release: Release) -> String {
         let value = self.value.text(release);
         self.join(
             Some(self.error_type.as_str()),
@@ -283,12 +283,12 @@ impl<'a> FieldError<'a> {
     }
 
     /// Formats the error for a warning, without the parts that the value implies.
-    fn short_text(&self, release: Release) -> String {
+    fn short_message(&self, release: Release) -> String {
         let short_detail = self.short_detail.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {
             Some(value) => self.join(None, Some(&value), short_detail),
             None if self.error_type.is_access_error() => self.join(None, None, short_detail),
-            None => self.text(release),
+            None => self.message(release),
         }
     }
 
@@ -359,7 +359,7 @@ impl<'a> Finding<'a> {
 
     /// Formats the finding for a denial. A finding of kube-apiserver keeps its exact message; others end with the rule id.
     pub fn denial(&self, release: Release) -> String {
-        let text = self.error.text(release);
+        let text = self.error.message(release);
         if self.upstream {
             text
         } else {
@@ -370,10 +370,10 @@ impl<'a> Finding<'a> {
     /// Formats the finding for a warning: short, and with the rule id.
     pub fn warning(&self, release: Release) -> String {
         let Some(releases) = self.releases else {
-            return self.with_rule_id(&self.error.short_text(release));
+            return self.with_rule_id(&self.error.short_message(release));
         };
         let release = releases.newest().unwrap_or(release);
-        let text = self.error.short_text(release);
+        let text = self.error.short_message(release);
         self.with_rule_id(&format!(
             "{text}; kube-apiserver {releases} denies it, set kubernetes_version to deny it here"
         ))
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn formats_values_by_type_and_release() {
         let (v1_33, v1_34) = (Release::V1_33, Release::V1_34);
-        let text = |value, release| FieldError::invalid("spec.x", value, "no").text(release);
+        let text = |value, release| FieldError::invalid("spec.x", value, "no").message(release);
         let pointer = || BadValue::Pointer(Some("<a>".into()));
         let named = || BadValue::NamedString("<a>".into());
         for (value, release, printed) in [
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn omits_empty_detail() {
         assert_eq!(
-            FieldError::required("spec.x", "").text(Release::V1_37),
+            FieldError::required("spec.x", "").message(Release::V1_37),
             "spec.x: Required value"
         );
     }

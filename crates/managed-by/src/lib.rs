@@ -1,4 +1,4 @@
-//! Validates the `managedBy` field of Kubernetes workloads with kube-apiserver's verdicts, and adds what it does not check.
+//! Validates `managedBy` and the status of Kubernetes workloads as kube-apiserver does, and adds checks that kube-apiserver lacks.
 //!
 //! [`AdmissionRequest::from_json`] decodes a request, [`Settings::from_json`] parses the admin's settings, and [`review`] returns a
 //! [`Verdict`]. [`rules`] and [`kinds`] list the rules and kinds. The library has no I/O, no clock and no global state. Front ends,
@@ -23,23 +23,22 @@
 //!
 //! Each module depends only on modules before it in this list:
 //!
-//! 1. `upstream`: behavior of Kubernetes' Go code. `release`: Kubernetes releases. `decode`: JSON decoding. `near`, `sorted`:
+//! 1. `upstream`: behavior of Kubernetes' Go code. `release`: Kubernetes releases. `decode`: JSON decoding. `suggest`, `sorted`:
 //!    suggestions for typos, and sorted strings.
 //! 2. `kind`: profiles of the kinds. `object`, `request`: borrowed views of objects and requests.
 //! 3. `description`: descriptions of rules. `finding`: findings of rules.
 //! 4. `settings`: the admin's settings. `cluster`: lookups in the cluster.
-//! 5. `rule`: the checks. `catalogue`: the registry of rules. `verdict`: responses to requests. `evaluation`: merged results of
+//! 5. `rule`: the checks. `catalog`: the registry of rules. `verdict`: responses to requests. `evaluation`: merged results of
 //!    several releases. `review`: the entry points.
-//! 6. `typed`: evaluation of the types of `k8s-openapi`, with the feature `k8s-openapi`.
+//! 6. `typed`: evaluation of `k8s-openapi` types, behind the feature `k8s-openapi`.
 
-mod catalogue;
+mod catalog;
 mod cluster;
 mod decode;
 mod description;
 mod evaluation;
 mod finding;
 mod kind;
-mod near;
 mod object;
 mod release;
 mod request;
@@ -47,32 +46,33 @@ mod review;
 mod rule;
 mod settings;
 mod sorted;
+mod suggest;
 #[cfg(feature = "k8s-openapi")]
 mod typed;
 mod upstream;
 mod verdict;
 
-pub use catalogue::{rule, rules};
-pub use cluster::{Cluster, JobLookup, LookupError, Offline};
+pub use catalog::{rule, rules};
+pub use cluster::{Cluster, JobLookup, LookupError, NoCluster};
 pub use decode::Malformed;
 pub use description::{Documentation, Enforcement, Example, Rule, RuleSource};
 pub use evaluation::{Evaluation, MergedFinding, ReleaseMessage, ReleaseVerdict};
 pub use finding::{ErrorType, FieldError, Finding};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
-pub use kind::{FieldLocation, Kind, KindDocs, Mode, RESERVED, ValueConstraint, kinds};
-pub use near::{nearest, nearest_name};
+pub use kind::{FieldLocation, Kind, KindDocs, Mode, RESERVED_VALUES, ValueConstraint, kinds};
 pub use release::{Release, ReleaseSet, UnknownRelease};
-pub use request::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
+pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
 #[cfg(feature = "docs")]
-pub use review::exercised;
-pub use review::{evaluate, evaluate_in, review, review_in, with_kind};
+pub use review::exercised_rules;
+pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, with_kind};
 #[cfg(feature = "docs")]
-pub use settings::reference::{KEYS as SETTINGS_REFERENCE, Key};
+pub use settings::reference::{KEYS as SETTINGS_REFERENCE, SettingsKey};
 pub use settings::{
     Delegation, OnLookupFailure, Problem, Problems, ReservedValue, Role, Settings,
     keys as settings_keys, kinds as workload_kinds,
 };
+pub use suggest::{nearest, nearest_name};
 #[cfg(feature = "k8s-openapi")]
 pub use typed::{JobChecker, JobFindings};
 pub use verdict::{Decision, Verdict};

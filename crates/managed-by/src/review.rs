@@ -1,7 +1,7 @@
 //! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or a [`Evaluation`].
 
-use crate::catalogue;
-use crate::cluster::{Cluster, Offline};
+use crate::catalog;
+use crate::cluster::{Cluster, NoCluster};
 use crate::description::Enforcement;
 #[cfg(feature = "docs")]
 use crate::description::Rule;
@@ -18,11 +18,11 @@ use crate::verdict::{Verdict, build_verdict};
 
 /// Evaluates a request without access to a cluster.
 pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
-    review_in(request, settings, &Offline)
+    review_with_cluster(request, settings, &NoCluster)
 }
 
 /// Evaluates a request. Looks up objects in the cluster if the request and the settings require it.
-pub fn review_in<'a>(
+pub fn review_with_cluster<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
     cluster: &dyn Cluster,
@@ -78,19 +78,19 @@ pub fn evaluate<'a>(
     settings: &'a Settings<'a>,
     releases: Option<ReleaseSet>,
 ) -> Evaluation<'a> {
-    evaluate_in(request, settings, releases, &Offline)
+    evaluate_with_cluster(request, settings, releases, &NoCluster)
 }
 
-/// Evaluates a request like [`evaluate`], with lookups in the cluster like [`review_in`].
-pub fn evaluate_in<'a>(
+/// Evaluates a request like [`evaluate`], with lookups in the cluster like [`review_with_cluster`].
+pub fn evaluate_with_cluster<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
     releases: Option<ReleaseSet>,
     cluster: &dyn Cluster,
 ) -> Evaluation<'a> {
     let Some(releases) = releases else {
-        let verdict = review_in(request, settings, cluster);
-        return Evaluation::of_settings(verdict, settings.message_release());
+        let verdict = review_with_cluster(request, settings, cluster);
+        return Evaluation::from_verdict(verdict, settings.message_release());
     };
     if let Subject::Change(kind, change) = &request.subject {
         return evaluate_each(request, kind, change, settings, releases);
@@ -100,13 +100,18 @@ pub fn evaluate_in<'a>(
     {
         return custom_kind.with_kind(&undecoded.kind.version, |kind| {
             request.with_kind(undecoded, kind).map_or_else(
-                |malformed| Evaluation::of_all(Verdict::malformed(&malformed), Some(releases)),
-                |request| evaluate_in(&request, settings, Some(releases), cluster).into_owned(),
+                |malformed| Evaluation::uniform(Verdict::malformed(&malformed), Some(releases)),
+                |request| {
+                    evaluate_with_cluster(&request, settings, Some(releases), cluster).into_owned()
+                },
             )
         });
     }
     // Verdicts depend on the release only for changes of workloads.
-    Evaluation::of_all(review_in(request, settings, cluster), Some(releases))
+    Evaluation::uniform(
+        review_with_cluster(request, settings, cluster),
+        Some(releases),
+    )
 }
 
 /// Evaluates a change under each release. Releases with the same rules are evaluated once.
@@ -132,13 +137,13 @@ fn evaluate_each<'a>(
         if evaluated.is_empty() {
             continue;
         }
-        let findings = catalogue::run(&context(*last), false);
+        let findings = catalog::run(&context(*last), false);
         for release in evaluated.iter() {
             let verdict = to_verdict(request, settings, findings.clone(), release);
             verdicts.push((release.into(), verdict));
         }
     }
-    Evaluation::of_releases(request, verdicts)
+    Evaluation::from_release_verdicts(request, verdicts)
 }
 
 /// Calls a function with the kind of the request's object, if the library knows the kind or `custom_kinds` declares it.
@@ -165,7 +170,7 @@ pub fn with_kind<T>(
 /// # Errors
 /// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
 #[cfg(feature = "docs")]
-pub fn exercised(
+pub fn exercised_rules(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
 ) -> Result<Vec<(&'static Rule, bool)>, Problems> {
@@ -173,7 +178,7 @@ pub fn exercised(
         Subject::Change(kind, change) => {
             let release = Release::default();
             let context = Context::new(request, kind, change, settings, release);
-            Ok(catalogue::exercised(&context))
+            Ok(catalog::exercised_rules(&context))
         }
         Subject::UnknownKind(undecoded) => {
             let Some(custom_kind) = settings.custom_kind(&undecoded.kind)? else {
@@ -181,7 +186,10 @@ pub fn exercised(
             };
             custom_kind.with_kind(&undecoded.kind.version, |kind| {
                 let request = request.with_kind(undecoded, kind);
-                request.map_or_else(|_| Ok(Vec::new()), |request| exercised(&request, settings))
+                request.map_or_else(
+                    |_| Ok(Vec::new()),
+                    |request| exercised_rules(&request, settings),
+                )
             })
         }
         Subject::Skipped | Subject::Pod(_) => Ok(Vec::new()),
@@ -213,7 +221,7 @@ fn run_rules<'a>(
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
     let context = |release| Context::new(request, kind, change, settings, release);
     match settings.kubernetes_version() {
-        Some(release) => catalogue::run(&context(release), false),
+        Some(release) => catalog::run(&context(release), false),
         None => run_on_all_releases(context),
     }
 }
@@ -235,7 +243,7 @@ fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
     let newest = context(Release::default());
-    let findings = catalogue::run(&newest, false)?;
+    let findings = catalog::run(&newest, false)?;
     let verdicts = if newest.status.is_some() {
         Release::VERDICTS
     } else if newest.validates_template() {
@@ -254,7 +262,7 @@ fn run_on_all_releases<'a>(
     }
     let mut release_verdicts = vec![(Release::default(), findings)];
     for &release in verdicts.iter().rev().skip(1) {
-        let findings = catalogue::run(&context(release), true)?;
+        let findings = catalog::run(&context(release), true)?;
         release_verdicts.push((release, findings));
     }
     let has_denial =

@@ -109,11 +109,11 @@ impl Verdict<'_> {
         Self::allowed().warning(warning)
     }
 
-    /// Creates a verdict that allows a pod without evaluating it. The audit annotation has the reason.
+    /// Creates a verdict that allows a pod without evaluating it. The audit annotation contains the reason.
     pub(crate) fn pod_skipped(role: Role) -> Self {
         let mut verdict = Self::allowed();
         let reason = format!(
-            "pods are validated with role management, not {}",
+            "pods are validated only if role is management; role is {}",
             role.as_str()
         );
         verdict.audit_annotations.push(("not-validated", reason));
@@ -132,7 +132,7 @@ impl Verdict<'_> {
                 Self::denied(503, format!("{text}: {reason}; try again [{id}]"))
             }
             OnLookupFailure::Allow => {
-                Self::allowed().warning(format!("{text}, and let it pass [{id}]"))
+                Self::allowed().warning(format!("{text}; the pod was not validated [{id}]"))
             }
         };
         let annotation = truncate(format!("Job {name}: {reason}"), MAX_ANNOTATION);
@@ -170,7 +170,7 @@ impl Verdict<'_> {
 /// Builds the verdict of a request from its findings, with the messages of a release.
 ///
 /// # Errors
-/// Fails if the exemptions in the settings are needed and invalid.
+/// Fails if the request requires the exemptions in the settings and they are invalid.
 pub(crate) fn build_verdict<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
@@ -190,7 +190,7 @@ pub(crate) fn build_verdict<'a>(
         .map(|warning| truncate(warning, MAX_WARNING))
         .collect();
     warnings.truncate(MAX_WARNINGS);
-    warnings.extend(rules_of_upstream_denials(&denials));
+    warnings.extend(upstream_rules_warning(&denials));
     let mut audit_annotations = annotations(request, &findings);
     audit_annotations.extend(exempted.map(|exempted| ("exempted", exempted.rules)));
     let decision = if denials.is_empty() {
@@ -213,8 +213,8 @@ pub(crate) fn build_verdict<'a>(
     })
 }
 
-/// Merges the verdicts of releases that differ: a denial if any release denies. The message has each finding as formatted by the
-/// release next to it.
+/// Merges differing verdicts of releases. The result is a denial if any release denies. Its message contains each finding as
+/// formatted for the release that it is paired with.
 ///
 /// `verdicts` are ordered from the oldest release to the newest. All their warnings are kept.
 #[cold]
@@ -257,7 +257,7 @@ pub(crate) fn merge_verdicts<'a>(
 
 /// Returns a warning with the ids of the upstream rules that denied. Clients show it next to the denial, whose message is
 /// kube-apiserver's and has no rule ids.
-fn rules_of_upstream_denials(denials: &[&Finding<'_>]) -> Option<String> {
+fn upstream_rules_warning(denials: &[&Finding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
     for finding in denials.iter().filter(|finding| finding.is_upstream()) {
         if !ids.contains(&finding.rule().id()) {
@@ -275,14 +275,14 @@ struct Exempted {
     warning: String,
 }
 
-/// Removes denials of site-specific rules if the user is exempt.
+/// Removes denials of cluster-specific rules if the user is exempt.
 fn remove_exempted(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     findings: &mut Vec<(Enforcement, Finding<'_>)>,
 ) -> Result<Option<Exempted>, Problems> {
     let is_denied = |(level, finding): &(Enforcement, Finding<'_>)| {
-        *level == Enforcement::Deny && finding.rule().is_site_specific()
+        *level == Enforcement::Deny && finding.rule().is_cluster_specific()
     };
     if !findings.iter().any(is_denied) {
         return Ok(None);

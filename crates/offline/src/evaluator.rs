@@ -26,7 +26,7 @@ pub struct ObjectReport {
     pub warnings: Vec<String>,
     /// Annotations for the audit log.
     pub audit_annotations: Vec<(&'static str, String)>,
-    /// Findings, in catalogue order.
+    /// Findings, in catalog order.
     pub findings: Vec<ReportedFinding>,
     /// Verdicts per release, if several are evaluated.
     pub releases: Option<ReleaseMatrix>,
@@ -51,7 +51,7 @@ pub struct ReportedFinding {
     #[cfg_attr(feature = "package", ts(type = "string"))]
     pub error_type: ErrorType,
     /// The whole error in kube-apiserver's format: path, type, value, detail.
-    pub text: String,
+    pub message: String,
     /// The reason and the accepted values; may be empty.
     pub detail: String,
     /// The suggested value for the path; `detail` contains it too.
@@ -65,16 +65,16 @@ pub struct ReportedFinding {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
     pub releases: Option<ReleaseSet>,
-    /// The error of each release, if the texts differ; the finding itself has the text of the newest release.
+    /// The error of each release, if the messages differ; the finding itself has the message of the newest release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "package",
         ts(
             optional,
-            type = "Array<{ releases: Array<string>, type: string, text: string, detail: string }>"
+            type = "Array<{ releases: Array<string>, type: string, message: string, detail: string }>"
         )
     )]
-    pub texts: Vec<ReleaseMessage>,
+    pub messages: Vec<ReleaseMessage>,
 }
 
 /// Releases that accept and releases that deny a request.
@@ -133,7 +133,7 @@ impl ObjectReport {
                 .map(|finding| ReportedFinding::new(finding, has_releases))
                 .collect(),
             releases: has_releases.then(|| ReleaseMatrix {
-                accepted: evaluation.accepted_by(),
+                accepted: evaluation.allowed_by(),
                 denied: evaluation.denied_by(),
             }),
         }
@@ -142,7 +142,7 @@ impl ObjectReport {
     /// Creates the result for a malformed request.
     pub fn malformed(malformed: &Malformed) -> Self {
         let verdict = managed_by::Verdict::malformed(malformed);
-        Self::new(&Evaluation::of_all(verdict, None))
+        Self::new(&Evaluation::uniform(verdict, None))
     }
 
     /// Returns true if there is nothing to report.
@@ -162,9 +162,9 @@ fn as_str<S: Serializer>(enforcement: &Enforcement, json: S) -> Result<S::Ok, S:
 
 impl ReportedFinding {
     fn new(finding: &MergedFinding<'_>, has_releases: bool) -> Self {
-        let mut texts = finding.texts();
-        if texts.len() == 1 {
-            texts.clear();
+        let mut messages = finding.messages();
+        if messages.len() == 1 {
+            messages.clear();
         }
         let own = finding.finding().releases();
         Self {
@@ -172,8 +172,8 @@ impl ReportedFinding {
             enforcement: finding.enforcement(),
             path: finding.path().to_owned(),
             error_type: finding.error().error_type(),
-            text: finding.text(),
-            texts,
+            message: finding.message(),
+            messages,
             is_upstream: finding.finding().is_upstream(),
             detail: finding.detail().to_owned(),
             suggestion: finding.error().suggestion().map(str::to_owned),

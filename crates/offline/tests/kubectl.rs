@@ -3,7 +3,7 @@
 use managed_by_offline::Document;
 use serde_json::Value;
 
-const ANSWERS: &str = include_str!("../../../parity/kubectl/answers.ndjson");
+const ANSWERS: &str = include_str!("../../../parity/kubectl/results.ndjson");
 const PAGE: &str = include_str!("../../../docs/parity.md");
 
 /// Rows that kubectl accepts and this project rejects, with the position.

@@ -111,7 +111,7 @@ fn matrix_row(row: &Row) -> Markup {
 
 fn matrix_cell(cell: Cell) -> Markup {
     let (class, text) = match cell.state {
-        State::Absent => ("cell", "not there".to_owned()),
+        State::NotInRelease => ("cell", "not there".to_owned()),
         State::Untested => ("cell untested", "untested".to_owned()),
         State::Passed => ("cell passed", format!("✓ {}", cell.exercised)),
         State::Denied => (
@@ -140,14 +140,14 @@ fn timelines(report: &Report) -> Markup {
     html! {
         @if report.timelines.is_empty() { p { "None." } }
         @for timeline in &report.timelines { (object_section(timeline)) }
-        @if report.timelines_left_out > 0 { p { "And " (report.timelines_left_out) " more objects." } }
+        @if report.omitted_timelines > 0 { p { "And " (report.omitted_timelines) " more objects." } }
     }
 }
 
 fn object_section(timeline: &Timeline) -> Markup {
     html! {
         h3 { (timeline.object) }
-        @if timeline.left_out > 0 { p { (timeline.left_out) " more writes are left out." } }
+        @if timeline.omitted > 0 { p { (timeline.omitted) " more writes are left out." } }
         ol {
             @for step in &timeline.steps { li { (step_section(step)) } }
         }
@@ -157,7 +157,7 @@ fn object_section(timeline: &Timeline) -> Markup {
 fn step_section(step: &Step) -> Markup {
     html! {
         @if let Some(time) = &step.time { time datetime=(time) { (time) } " " }
-        (step.what) " (" (step.place) "): "
+        (step.operation) " (" (step.location) "): "
         @if step.denials.is_empty() {
             span.passed { "✓ accepted by every release" }
         } @else {

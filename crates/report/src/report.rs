@@ -30,7 +30,7 @@ pub struct Report {
     /// Objects with at least one denied write.
     pub timelines: Vec<Timeline>,
     /// Number of further objects with denied writes.
-    pub timelines_left_out: u64,
+    pub omitted_timelines: u64,
 }
 
 /// The results of a rule.
@@ -64,7 +64,7 @@ pub struct Cell {
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// The release does not have the rule.
-    Absent,
+    NotInRelease,
     /// No write exercised the rule. This is not a pass.
     #[default]
     Untested,
@@ -83,7 +83,7 @@ pub struct Timeline {
     /// Writes in recorded order.
     pub steps: Vec<Step>,
     /// Number of omitted writes.
-    pub left_out: u64,
+    pub omitted: u64,
 }
 
 /// A write in a timeline.
@@ -91,12 +91,12 @@ pub struct Timeline {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// Location in the recording: `watch.ndjson:17`.
-    pub place: String,
+    pub location: String,
     /// Time of the write, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// Type of write: `created`, `spec updated` or `status updated`.
-    pub what: &'static str,
+    pub operation: &'static str,
     /// Denials; empty if every release accepts the write.
     pub denials: Vec<Denial>,
     /// Written part of the object before and after a denied write, as JSON.

@@ -9,29 +9,29 @@
 
 use managed_by::{AdmissionRequest, Release, Settings};
 use managed_by_parity::trace;
-use managed_by_report::{RecordedAt, Recording, Report, State};
+use managed_by_report::{Report, ReportBuilder, State, WriteLocation};
 use serde_json::{Value, json};
 
-fn add(recording: &mut Recording<'_>, request: &Value, place: &RecordedAt) {
+fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocation) {
     let json = request.to_string();
     let parsed = AdmissionRequest::from_json(json.as_bytes()).unwrap();
-    recording.add(&parsed, request, place);
+    builder.add(&parsed, request, location);
 }
 
 fn report(controller: &str, requests: &[Value]) -> Report {
-    report_of(Recording::of(controller), requests)
+    report_of(ReportBuilder::new(controller), requests)
 }
 
-fn report_of(mut recording: Recording<'_>, requests: &[Value]) -> Report {
+fn report_of(mut builder: ReportBuilder<'_>, requests: &[Value]) -> Report {
     for (index, request) in requests.iter().enumerate() {
-        let place = RecordedAt {
+        let location = WriteLocation {
             source: "watch.ndjson".to_owned(),
             line: index as u64 + 1,
             time: None,
         };
-        add(&mut recording, request, &place);
+        add(&mut builder, request, &location);
     }
-    recording.finish()
+    builder.finish()
 }
 
 fn recorded(stream: &str) -> Vec<Value> {
@@ -48,7 +48,7 @@ fn job_controller_conforms_since_1_32() {
     assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);
     assert_eq!(
         state("job-status/success-criteria-met-non-indexed"),
-        State::Absent
+        State::NotInRelease
     );
     assert_eq!(
         report
@@ -105,7 +105,7 @@ fn multikueue_conforms_with_untested_rules() {
 #[test]
 fn report_since_a_release_omits_older_releases() {
     let requests = recorded("multikueue-0.14-hub");
-    let recording = || Recording::of("kueue.x-k8s.io/multikueue");
+    let recording = || ReportBuilder::new("kueue.x-k8s.io/multikueue");
     let all = report_of(recording(), &requests);
     let since = report_of(recording().since(Release::V1_36), &requests);
     assert_eq!(since.releases, ["1.36", "1.37"]);
@@ -182,9 +182,10 @@ fn counters_with_a_common_prefix_are_reported_separately() {
     });
     let settings = br#"{"rules":{"status/counter-decreased":"deny"}}"#;
     let settings = Settings::from_json(settings).unwrap();
-    let mut recording = Recording::with_settings("jobset.sigs.k8s.io/jobset-controller", &settings);
-    add(&mut recording, &request, &RecordedAt::default());
-    let report = recording.finish();
+    let mut builder =
+        ReportBuilder::with_settings("jobset.sigs.k8s.io/jobset-controller", &settings);
+    add(&mut builder, &request, &WriteLocation::default());
+    let report = builder.finish();
     let denials = &report.timelines[0].steps[0].denials;
     let texts: Vec<_> = denials.iter().map(|d| (d.rule, &*d.text)).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
@@ -201,12 +202,12 @@ fn custom_kind_is_reported() {
     let settings =
         br#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows"}]}"#;
     let settings = Settings::from_json(settings).unwrap();
-    let mut recording = Recording::with_settings("acme.io/other", &settings);
+    let mut builder = ReportBuilder::with_settings("acme.io/other", &settings);
     let object = json!({"metadata": {"name": "s", "namespace": "a"}, "spec": {"managedBy": "acme.io/other"}});
     let request = json!({"operation": "CREATE", "namespace": "a", "name": "s",
         "kind": {"group": "argoproj.io", "version": "v1alpha1", "kind": "Workflow"}, "object": object});
-    add(&mut recording, &request, &RecordedAt::default());
-    let report = recording.finish();
+    add(&mut builder, &request, &WriteLocation::default());
+    let report = builder.finish();
     assert_eq!((report.writes, report.objects), (1, 1));
 }
 

@@ -23,7 +23,7 @@ pub struct Example {
     pub settings: Value,
     /// Name of settings that several examples share: the target of the symbolic link `NAME.settings.yml`.
     pub settings_name: Option<String>,
-    /// Response in the form of [`Answer::response`](crate::library::Answer::response); `null` if the file has none.
+    /// Response in the form of [`ValidationResponse::response`](crate::library::ValidationResponse::response); `null` if the file has none.
     pub response: Value,
 }
 

@@ -1,18 +1,18 @@
 //! Shared code of tests and tools.
 //!
-//! It reads the examples ([`examples`]), runs the library ([`library`]), reads recorded answers ([`answers`]) and runs built modules in
+//! It reads the examples ([`examples`]), runs the library ([`library`]), reads recorded responses ([`expected`]) and runs built modules in
 //! a wasm engine ([`Policy`]).
 
 use std::path::{Path, PathBuf};
 
 pub mod admission;
-pub mod answers;
 pub mod examples;
+pub mod expected;
 pub mod library;
 pub mod module;
 mod policy;
 
-pub use policy::{Cost, GuestSettingsVerdict, Host, Policy};
+pub use policy::{Cost, Host, Policy, SettingsValidationResponse};
 
 /// Returns the path of a file or folder in this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {
@@ -50,7 +50,7 @@ pub enum Error {
     Call(String),
     /// The guest's response is not in Kubewarden's format.
     #[error("the policy answered something else than a verdict: {0}")]
-    Answer(#[from] serde_json::Error),
+    InvalidResponse(#[from] serde_json::Error),
     /// PolicyServer would reject the request.
     #[error("cannot build AdmissionRequest object from given input: {0}")]
     Request(String),

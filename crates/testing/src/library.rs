@@ -1,16 +1,16 @@
-//! Runs the library natively, and defines [`Answer`], the form in which tests compare the answers of all entry points.
+//! Runs the library natively, and defines [`ValidationResponse`], the form in which tests compare the responses of all entry points.
 
 use std::collections::BTreeMap;
 
-use managed_by::{AdmissionRequest, AdmissionReview, Settings, Verdict, review_in};
-use managed_by::{Cluster, JobLookup, LookupError, Offline};
+use managed_by::{AdmissionRequest, AdmissionReview, Settings, Verdict, review_with_cluster};
+use managed_by::{Cluster, JobLookup, LookupError, NoCluster};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Answer of any entry point. Its JSON has the module's member names, and empty members are omitted.
+/// Response of any entry point. Its JSON has the module's member names, and empty members are omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct ValidationResponse {
     /// True if the request is accepted.
     #[serde(rename = "accepted")]
     pub allowed: bool,
@@ -29,7 +29,7 @@ pub struct Answer {
     pub annotations: BTreeMap<String, String>,
 }
 
-impl Answer {
+impl ValidationResponse {
     /// Returns the rules that denied, each with its path: `managed-by/format spec.managedBy`.
     pub fn denied(&self) -> Vec<&str> {
         self.fired("denied")
@@ -45,7 +45,7 @@ impl Answer {
         self.fired("exempted")
     }
 
-    /// Returns the answer as the `response` of an `AdmissionReview`, as kwctl and PolicyServer write it.
+    /// Returns the response as the `response` of an `AdmissionReview`, as kwctl and PolicyServer write it.
     ///
     /// Missing warnings and annotations are `null`.
     pub fn response(&self, uid: &Value) -> Value {
@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-impl From<Verdict<'_>> for Answer {
+impl From<Verdict<'_>> for ValidationResponse {
     fn from(verdict: Verdict<'_>) -> Self {
         let annotations = verdict.audit_annotations.into_iter();
         Self {
@@ -88,32 +88,32 @@ impl From<Verdict<'_>> for Answer {
 }
 
 /// Reviews a request in a cluster. Request and settings are JSON texts.
-pub fn answer_in(cluster: &impl Cluster, request: &str, settings: &str) -> Answer {
+pub fn validate_in(cluster: &impl Cluster, request: &str, settings: &str) -> ValidationResponse {
     let document = format!(r#"{{"request":{request},"settings":{settings}}}"#);
     let request = AdmissionRequest::from_json(request.as_bytes()).map_err(|e| e.within("request"));
     let review = AdmissionReview::from_json(document.as_bytes());
     match (request, review.map(|review| review.settings())) {
         (Err(reason), _) | (_, Err(reason)) => Verdict::malformed(&reason).into(),
         (_, Ok(Err(problems))) => Verdict::misconfigured(&problems).into(),
-        (Ok(request), Ok(Ok(settings))) => review_in(&request, &settings, cluster).into(),
+        (Ok(request), Ok(Ok(settings))) => review_with_cluster(&request, &settings, cluster).into(),
     }
 }
 
 /// Reviews a payload of the module: a JSON object with `request` and `settings`.
-pub fn answer_to_payload(payload: &[u8]) -> Answer {
+pub fn validate_payload(payload: &[u8]) -> ValidationResponse {
     let review = match AdmissionReview::from_json(payload) {
         Ok(review) => review,
         Err(reason) => return Verdict::malformed(&reason).into(),
     };
     match review.settings() {
-        Ok(settings) => review_in(&review.request, &settings, &Offline).into(),
+        Ok(settings) => review_with_cluster(&review.request, &settings, &NoCluster).into(),
         Err(problems) => Verdict::misconfigured(&problems).into(),
     }
 }
 
 /// Reviews a request in the cluster of the documentation's examples.
-pub fn answer(request: &Value, settings: &Value) -> Answer {
-    answer_in(
+pub fn validate(request: &Value, settings: &Value) -> ValidationResponse {
+    validate_in(
         &DocumentedCluster,
         &request.to_string(),
         &settings.to_string(),

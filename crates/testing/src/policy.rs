@@ -1,7 +1,7 @@
-//! The built module in wasmi, called as PolicyServer calls it.
+//! Runs the built module in wasmi, as PolicyServer does.
 //!
 //! The module is compiled once, each call gets a fresh instance, and a call that takes too long is interrupted. PolicyServer uses
-//! wasmtime, which takes minutes to build: `make e2e` runs the module there.
+//! wasmtime, which takes minutes to build; `make e2e` tests the module in PolicyServer.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use wasmi::{
     Store, TrapCode,
 };
 
-use crate::library::Answer;
+use crate::library::ValidationResponse;
 use crate::{Error, admission, module};
 
-/// Fuel of a call: more than PolicyServer's two seconds allow.
+/// Fuel limit of a call, higher than what fits into PolicyServer's timeout of two seconds.
 const FUEL: u64 = if cfg!(test) {
     50_000_000
 } else {
     100_000_000_000
 };
 
-/// A policy's answer to `validate_settings`.
+/// Response of `validate_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GuestSettingsVerdict {
+pub struct SettingsValidationResponse {
     /// True if the policy accepts the settings.
     pub valid: bool,
     /// The reason if it does not.
@@ -69,7 +69,7 @@ impl Policy {
     /// Compiles an annotated module.
     ///
     /// # Errors
-    /// If wasmi rejects it, or it has no metadata with protocol version v1: PolicyServer would not start.
+    /// Fails if wasmi rejects the module, or if its metadata lacks protocol version v1, with which PolicyServer would not start.
     pub fn load(wasm: &[u8]) -> Result<Self, Error> {
         let metadata = module::metadata(wasm)?.ok_or(Error::NoProtocolVersion)?;
         if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {
@@ -81,11 +81,11 @@ impl Policy {
     /// Compiles a module with or without metadata, as kwctl does.
     ///
     /// # Errors
-    /// If wasmi rejects it.
+    /// Fails if wasmi rejects the module.
     pub fn load_unannotated(wasm: &[u8]) -> Result<Self, Error> {
         let mut config = Config::default();
         config.consume_fuel(true);
-        // Only instructions count: translating a function costs fuel in its first call alone.
+        // Charge fuel only for instructions: translation would be charged only to the first call of a function.
         config.fuel_cost(CustomFuelCosts {
             bytes_copied_per_fuel: 64,
             fuel_per_bytes_translated: 0,
@@ -99,7 +99,7 @@ impl Policy {
         })
     }
 
-    /// Sets the host, which answers host calls. Without one, each host call is an error.
+    /// Sets the handler of host calls. Without a handler, every host call fails.
     #[must_use]
     pub fn with_host(self, host: Arc<Host>) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Policy {
     /// Runs one operation in a fresh instance.
     ///
     /// # Errors
-    /// If the guest traps, reports an error, or takes too long.
+    /// Fails if the guest traps, reports an error, or runs out of fuel.
     pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, Error> {
         self.run(operation, payload).map(|(response, _)| response)
     }
@@ -119,7 +119,7 @@ impl Policy {
     /// Measures one operation in a fresh instance.
     ///
     /// # Errors
-    /// If [`Policy::call`] fails.
+    /// Fails if [`Policy::call`] fails.
     pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost, Error> {
         self.run(operation, payload).map(|(_, cost)| cost)
     }
@@ -134,26 +134,25 @@ impl Policy {
         let mut store = Store::new(self.linker.engine(), call);
         let failed = |error: &WasmiError| {
             Error::Call(match error.as_trap_code() {
-                Some(TrapCode::OutOfFuel) => "the call takes too long".to_owned(),
+                Some(TrapCode::OutOfFuel) => "the call ran out of fuel".to_owned(),
                 _ => error.to_string(),
             })
         };
-        let succeeded = self.start(&mut store).map_err(|e| failed(&e))?;
+        let (memory, succeeded) = self.call_guest(&mut store).map_err(|e| failed(&e))?;
         let fuel = store.get_fuel().map_err(|e| failed(&e))?;
-        let (memory, call) = succeeded;
         let cost = Cost {
             fuel: FUEL.saturating_sub(fuel),
             memory: memory.map_or(0, |memory| memory.data_size(&store) as u64),
         };
-        let call_data = store.into_data();
-        match call {
-            0 => Err(Error::Call(call_data.error.unwrap_or_default())),
-            _ => Ok((call_data.response, cost)),
+        let call = store.into_data();
+        match succeeded {
+            0 => Err(Error::Call(call.error.unwrap_or_default())),
+            _ => Ok((call.response, cost)),
         }
     }
 
     /// Instantiates the module, and calls its start functions and the operation.
-    fn start(&self, store: &mut Store<Call>) -> Result<(Option<Memory>, i32), WasmiError> {
+    fn call_guest(&self, store: &mut Store<Call>) -> Result<(Option<Memory>, i32), WasmiError> {
         store.set_fuel(FUEL)?;
         let instance = self
             .linker
@@ -172,35 +171,35 @@ impl Policy {
         Ok((instance.get_memory(&*store, "memory"), succeeded))
     }
 
-    /// Asks for a verdict.
+    /// Calls `validate`.
     ///
     /// # Errors
-    /// If [`Policy::call`] fails, or the response is not a verdict.
-    pub fn validate(&self, request: &Value, settings: &Value) -> Result<Answer, Error> {
+    /// Fails if [`Policy::call`] fails, or if the response is not a verdict.
+    pub fn validate(&self, request: &Value, settings: &Value) -> Result<ValidationResponse, Error> {
         self.validate_bytes(&admission::payload(request, settings))
     }
 
-    /// Asks for a verdict on bytes that PolicyServer might never send.
+    /// Calls `validate` with a raw payload, even one that PolicyServer would never send.
     ///
     /// # Errors
-    /// If [`Policy::validate`] fails.
-    pub fn validate_bytes(&self, payload: &[u8]) -> Result<Answer, Error> {
+    /// Fails if [`Policy::validate`] fails.
+    pub fn validate_bytes(&self, payload: &[u8]) -> Result<ValidationResponse, Error> {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 
     /// Calls `validate_settings`.
     ///
     /// # Errors
-    /// If [`Policy::call`] fails, or the response has another form.
-    pub fn validate_settings(&self, settings: &Value) -> Result<GuestSettingsVerdict, Error> {
-        let answer = self.call("validate_settings", settings.to_string().as_bytes())?;
-        Ok(serde_json::from_slice(&answer)?)
+    /// Fails if [`Policy::call`] fails, or if the response can't be decoded.
+    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsValidationResponse, Error> {
+        let response = self.call("validate_settings", settings.to_string().as_bytes())?;
+        Ok(serde_json::from_slice(&response)?)
     }
 
     /// Calls `protocol_version`.
     ///
     /// # Errors
-    /// If [`Policy::call`] fails, or the response is not JSON.
+    /// Fails if [`Policy::call`] fails, or if the response is not JSON.
     pub fn protocol_version(&self) -> Result<Value, Error> {
         Ok(serde_json::from_slice(
             &self.call("protocol_version", b"")?,
@@ -247,10 +246,10 @@ fn linker(engine: &Engine) -> Result<Linker<Call>, LinkerError> {
             let operation = text(&guest, operation, operation_len)?;
             let payload = get(&guest, payload, payload_len)?;
             let host = guest.data().host.clone();
-            let host = host.ok_or_else(|| WasmiError::new("a host call without a host"))?;
-            let answer = host(&binding, &namespace, &operation, &payload);
-            let succeeded = i32::from(answer.is_ok());
-            match answer {
+            let host = host.ok_or_else(|| WasmiError::new("no host call handler is set"))?;
+            let response = host(&binding, &namespace, &operation, &payload);
+            let succeeded = i32::from(response.is_ok());
+            match response {
                 Ok(response) => guest.data_mut().host_response = response,
                 Err(error) => guest.data_mut().host_error = error.into_bytes(),
             }

@@ -1,10 +1,10 @@
-//! A controller of Jobs that are delegated to `acme.io/runner`, in the style of kube-rs.
+//! An example kube-rs controller for Jobs that are delegated to `acme.io/runner`.
 //!
-//! What it writes is made by one function without I/O, [`status::next`]. So the tests can ask every release of kube-apiserver what it
-//! would say to it: see `tests/releases.rs`.
+//! [`status::next`] computes the status without I/O, so that the tests can check it against every release of kube-apiserver: see
+//! `tests/releases.rs`.
 
 pub mod controller;
 pub mod status;
 
-/// The name in `spec.managedBy`.
+/// The value of `spec.managedBy` for this controller.
 pub const NAME: &str = "acme.io/runner";

@@ -23,20 +23,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// question is a request that the Rust test (xtask/tests/conditions/) evaluated for a manifest, and its result: whether kube-apiserver
-// calls the webhook.
-type question struct {
+// matchCase is a request that the Rust test (xtask/tests/conditions/) evaluated for a manifest. Matches is true if kube-apiserver calls
+// the webhook.
+type matchCase struct {
 	Manifest string                       `json:"manifest"`
-	Asks     bool                         `json:"asks"`
+	Matches  bool                         `json:"matches"`
 	Request  admissionv1.AdmissionRequest `json:"request"`
 }
 
-// TestMatchConditions reads the file QUESTIONS, which the Rust test writes. Upstream's matcher must return the same results without
-// errors. The Rust test checks that the policy accepts the excluded requests.
+// TestMatchConditions evaluates the cases in the file MATCH_CASES, which the Rust test writes, with upstream's matcher. The results
+// must be the same, without errors. The Rust test checks that the policy allows the excluded requests.
 func TestMatchConditions(t *testing.T) {
-	path := os.Getenv("QUESTIONS")
+	path := os.Getenv("MATCH_CASES")
 	if path == "" {
-		t.Skip("make match-conditions-upstream writes the questions and names them in QUESTIONS")
+		t.Skip("MATCH_CASES is not set; run make match-conditions-upstream")
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -47,29 +47,29 @@ func TestMatchConditions(t *testing.T) {
 	counts := map[bool]int{}
 	decoder := json.NewDecoder(bufio.NewReaderSize(file, 1<<20))
 	for {
-		var q question
-		if err := decoder.Decode(&q); err == io.EOF {
+		var c matchCase
+		if err := decoder.Decode(&c); err == io.EOF {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if matchers[q.Manifest] == nil {
-			matchers[q.Manifest] = shipped(t, q.Manifest)
+		if matchers[c.Manifest] == nil {
+			matchers[c.Manifest] = compileMatcher(t, c.Manifest)
 		}
-		result := matchers[q.Manifest].Match(context.Background(), attributes(t, &q.Request), nil, nil)
-		if result.Error != nil || result.Matches != q.Asks {
-			t.Fatalf("%s: asks: %v, not %v: %v: %s", q.Manifest, result.Matches, q.Asks, result.Error, q.Request.Object.Raw)
+		result := matchers[c.Manifest].Match(context.Background(), attributes(t, &c.Request), nil, nil)
+		if result.Error != nil || result.Matches != c.Matches {
+			t.Fatalf("%s: matches = %v, want %v: %v: %s", c.Manifest, result.Matches, c.Matches, result.Error, c.Request.Object.Raw)
 		}
-		counts[q.Asks]++
+		counts[c.Matches]++
 	}
 	if len(matchers) != 4 || counts[true] < 1000 || counts[false] < 1000 {
 		t.Fatalf("%d manifests, %v", len(matchers), counts)
 	}
-	t.Logf("%d manifests, asked: %d, kept away: %d", len(matchers), counts[true], counts[false])
+	t.Logf("%d manifests, matched: %d, excluded: %d", len(matchers), counts[true], counts[false])
 }
 
-// shipped returns upstream's matcher with the conditions of a policy that the chart renders.
-func shipped(t *testing.T, name string) matchconditions.Matcher {
+// compileMatcher compiles the matchConditions of a rendered policy with upstream's code.
+func compileMatcher(t *testing.T, name string) matchconditions.Matcher {
 	t.Helper()
 	folder := "charts/managed-by-policy/tests/rendered"
 	if name == "pods" {
@@ -115,11 +115,11 @@ func attributes(t *testing.T, request *admissionv1.AdmissionRequest) *admission.
 		object.SetGroupVersionKind(kind)
 		return object
 	}
-	asked := kind
+	requestKind := kind
 	if request.RequestKind != nil {
-		asked = schema.GroupVersionKind(*request.RequestKind)
+		requestKind = schema.GroupVersionKind(*request.RequestKind)
 	}
-	record := admission.NewAttributesRecord(object(request.Object.Raw), object(request.OldObject.Raw), asked,
+	record := admission.NewAttributesRecord(object(request.Object.Raw), object(request.OldObject.Raw), requestKind,
 		request.Namespace, request.Name, schema.GroupVersionResource(request.Resource), request.SubResource,
 		admission.Operation(request.Operation), nil, false,
 		&user.DefaultInfo{Name: request.UserInfo.Username, Groups: request.UserInfo.Groups})

@@ -36,16 +36,16 @@ func compilePolicy(policy *registrationv1.ValidatingAdmissionPolicy) validating.
 // budget is a tenth of the cost that kube-apiserver allows for all expressions of a policy, and what it allows for one of them.
 const budget = 1_000_000
 
-// answer is a line of the file ANSWERS, which `xtask answers` writes.
+// answer is a line of the file EXPECTED_RESULTS, which `xtask expected` writes.
 type answer struct {
 	Name     string          `json:"name"`
 	Request  string          `json:"request"`
 	Settings json.RawMessage `json:"settings"`
-	Answer   struct {
+	Response struct {
 		Code        int               `json:"code"`
 		Message     string            `json:"message"`
 		Annotations map[string]string `json:"audit_annotations"`
-	} `json:"answer"`
+	} `json:"response"`
 }
 
 // policy is a compiled ValidatingAdmissionPolicy.
@@ -119,9 +119,9 @@ func (a answer) reported(annotations ...string) []string {
 	found := map[string]bool{}
 	for _, name := range annotations {
 		// The module truncates long annotations, but then the message of a denial has the rules.
-		text := a.Answer.Annotations[name]
+		text := a.Response.Annotations[name]
 		if name == "denied" && len(text) > 1000 {
-			text += strings.NewReplacer("[", ", ", "]", " ").Replace(a.Answer.Message)
+			text += strings.NewReplacer("[", ", ", "]", " ").Replace(a.Response.Message)
 		}
 		for _, rule := range strings.Split(text, ", ") {
 			rule, _, _ = strings.Cut(rule, " ")
@@ -179,12 +179,12 @@ func hasLists(request *admissionv1.AdmissionRequest) bool {
 	return true
 }
 
-// TestPolicies compares the policies with the module on the requests in the file ANSWERS. It skips impossible ones, which an API server rejects before
+// TestPolicies compares the policies with the module on the requests in the file EXPECTED_RESULTS. It skips impossible ones, which an API server rejects before
 // admission: the module answers them with code 400, or the schema of their kind forbids them.
 func TestPolicies(t *testing.T) {
-	path := os.Getenv("ANSWERS")
+	path := os.Getenv("EXPECTED_RESULTS")
 	if path == "" {
-		t.Skip("make cel-upstream writes the module's answers and names the file in ANSWERS")
+		t.Skip("make cel-upstream writes the module's answers and names the file in EXPECTED_RESULTS")
 	}
 	denies, warns := policies(t)
 	file, err := os.Open(path)

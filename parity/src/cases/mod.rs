@@ -16,7 +16,7 @@ pub fn read(file: &str) -> Result<Vec<Case>> {
         "job-status.ndjson" => status::cases(),
         "job-status-generated.ndjson" => generate::sample(),
         "job-spec-generated.ndjson" => generate::template_sample(),
-        // The other files contain their own cases. A line without answers is a new case.
+        // The other files contain their own cases. A line without results is a new case.
         _ => {
             let vectors = vector::read(file)?.into_iter();
             vectors.map(|vector| vector.case).collect()

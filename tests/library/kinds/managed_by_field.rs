@@ -2,7 +2,7 @@
 
 use super::{all, assert_silent, create, find, request, with};
 use crate::support::review;
-use managed_by::{FieldLocation, Kind, RESERVED, ValueConstraint, kinds};
+use managed_by::{FieldLocation, Kind, RESERVED_VALUES, ValueConstraint, kinds};
 use serde_json::{Value, json};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -20,13 +20,13 @@ fn accepts_reserved_value_and_multikueue() {
                 &Value::Null,
                 &with(kind, value),
             );
-            let answer = review(&request, &json!({}));
+            let response = review(&request, &json!({}));
             assert_eq!(
-                answer.warned(),
+                response.warned(),
                 version_warnings(kind, version),
-                "{answer:?}"
+                "{response:?}"
             );
-            assert!(answer.allowed, "{answer:?}");
+            assert!(response.allowed, "{response:?}");
         }
     }
 }
@@ -52,9 +52,9 @@ fn field_is_immutable_in_workloads_and_mutable_in_templates() {
         ] {
             let (old, new_object) = (with(kind, old), with(kind, new));
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
-            let answer = review(&request, &json!({}));
+            let response = review(&request, &json!({}));
             if kind.field_location() != FieldLocation::Workload {
-                assert_silent(&answer);
+                assert_silent(&response);
                 continue;
             }
             let quoted = format!("{:?}", kind.reserved_value().unwrap());
@@ -69,10 +69,10 @@ fn field_is_immutable_in_workloads_and_mutable_in_templates() {
                 kind.name(),
                 kind.group()
             );
-            assert_eq!(answer.message(), expected);
-            assert_eq!(answer.denied(), [format!("managed-by/immutable {path}")]);
-            assert_eq!(answer.warned(), version_warnings(kind, version));
-            assert_eq!(answer.code, Some(422));
+            assert_eq!(response.message(), expected);
+            assert_eq!(response.denied(), [format!("managed-by/immutable {path}")]);
+            assert_eq!(response.warned(), version_warnings(kind, version));
+            assert_eq!(response.code, Some(422));
         }
     }
 }
@@ -83,20 +83,20 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
     for kind in kinds() {
         let path = kind.managed_by_path();
         for value in ["typo", ""] {
-            let answer = create(kind.name(), &with(kind, Some(value)));
+            let response = create(kind.name(), &with(kind, Some(value)));
             let kind_of_version = find(kind.name()).0;
             if !std::ptr::eq(*kind, kind_of_version) {
                 continue;
             }
             match kind.value_constraint() {
                 ValueConstraint::Path => {
-                    assert_eq!(answer.denied(), [format!("managed-by/format {path}")]);
-                    assert_eq!(answer.warned(), NONE);
+                    assert_eq!(response.denied(), [format!("managed-by/format {path}")]);
+                    assert_eq!(response.warned(), NONE);
                 }
                 ValueConstraint::OneOf(values) => {
-                    assert_eq!(answer.denied(), NONE);
+                    assert_eq!(response.denied(), NONE);
                     assert_eq!(
-                        answer.warned(),
+                        response.warned(),
                         [format!("managed-by/unsupported-value {path}")]
                     );
                     let expected = format!(
@@ -105,12 +105,12 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
                         values[0],
                         values[1]
                     );
-                    assert_eq!(answer.warnings, [expected]);
+                    assert_eq!(response.warnings, [expected]);
                 }
-                ValueConstraint::Open => {
+                ValueConstraint::Any => {
                     let expected = format!("managed-by/recommended-format {path}");
-                    assert_eq!(answer.denied(), NONE);
-                    assert_eq!(answer.warned(), [expected]);
+                    assert_eq!(response.denied(), NONE);
+                    assert_eq!(response.warned(), [expected]);
                 }
             }
         }
@@ -121,19 +121,19 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
 #[test]
 fn warns_about_reserved_value_of_another_kind() {
     for kind in kinds().iter().filter(|k| k.name() != "MPIJob") {
-        for (value, _) in RESERVED
+        for (value, _) in RESERVED_VALUES
             .iter()
             .filter(|(value, _)| Some(*value) != kind.reserved_value())
         {
-            let answer = create(kind.name(), &with(kind, Some(value)));
+            let response = create(kind.name(), &with(kind, Some(value)));
             let path = kind.managed_by_path();
             let mut expected = vec![format!("managed-by/wrong-kind {path}")];
             // The kind's API rejects the value too.
             if let ValueConstraint::OneOf(_) = kind.value_constraint() {
                 expected.push(format!("managed-by/unsupported-value {path}"));
             }
-            assert_eq!(answer.denied(), NONE, "{answer:?}");
-            assert_eq!(answer.warned(), expected, "{answer:?}");
+            assert_eq!(response.denied(), NONE, "{response:?}");
+            assert_eq!(response.warned(), expected, "{response:?}");
         }
     }
 }
@@ -155,18 +155,18 @@ fn accepts_status_update_without_a_status() {
     for (kind, version) in all() {
         let object = json!({"metadata": {"name": "x"}, "spec": {}});
         let update = request((kind, version), "UPDATE", "status", &object, &object);
-        let answer = review(&update, &json!({}));
+        let response = review(&update, &json!({}));
         if kind.pruned_in().contains(&version) {
             // A write through this version drops the field.
             assert_eq!(
-                answer.warned(),
+                response.warned(),
                 [format!(
                     "managed-by/pruned-version {}",
                     kind.managed_by_path()
                 )]
             );
         } else {
-            assert_silent(&answer);
+            assert_silent(&response);
         }
     }
 }

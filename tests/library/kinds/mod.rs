@@ -8,7 +8,7 @@ mod transitions;
 use managed_by::{FieldLocation, Kind, ValueConstraint, kinds};
 use serde_json::Value;
 
-use crate::support::{Answer, review, root};
+use crate::support::{ValidationResponse, review, root};
 use xtask::kinds::objects::{request, with};
 
 /// Returns each kind with each of its versions.
@@ -25,7 +25,7 @@ fn find(kind: &str) -> (&'static Kind<'static>, &'static str) {
     all().find(wanted).unwrap()
 }
 
-fn create(kind: &str, object: &Value) -> Answer {
+fn create(kind: &str, object: &Value) -> ValidationResponse {
     let request = request(find(kind), "CREATE", "", &Value::Null, object);
     review(&request, &strict())
 }
@@ -36,13 +36,16 @@ fn strict() -> Value {
 }
 
 #[track_caller]
-fn assert_silent(answer: &Answer) {
-    assert!(answer.allowed && answer.warnings.is_empty(), "{answer:?}");
+fn assert_silent(response: &ValidationResponse) {
+    assert!(
+        response.allowed && response.warnings.is_empty(),
+        "{response:?}"
+    );
 }
 
 /// Each kind has documentation and an example, and its status is in the metadata's rules if the kind has status rules.
 ///
-/// `make mutants` needs this test: other tests of the metadata run against the built module only.
+/// `make mutation-test` needs this test: other tests of the metadata run against the built module only.
 #[test]
 fn each_kind_is_documented_and_in_the_metadata() {
     let examples = xtask::examples::all().unwrap();
@@ -68,7 +71,7 @@ fn each_kind_is_documented_and_in_the_metadata() {
         let mut workloads = kinds()
             .iter()
             .filter(|k| k.field_location() == FieldLocation::Workload);
-        let workload = kind.workload();
+        let workload = kind.workload_kind();
         assert!(workloads.any(|k| k.name() == workload), "{kind:?}");
         if let ValueConstraint::OneOf(values) = kind.value_constraint() {
             assert_eq!(values.len(), 2, "{kind:?}");

@@ -1,6 +1,6 @@
 //! Mutates each recorded transition of real controllers in each applicable way and expects one rule to deny it at one path.
 //!
-//! On delegated objects the rules deny. On objects of built-in controllers the rules about a status warn by default, and deny if the
+//! For delegated objects the rules deny. For objects of built-in controllers, the status rules warn by default, and deny if the
 //! settings set them to `deny`. `status_fields.yml` lists the status fields of each kind, independently of the library.
 
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ struct StatusFields {
     kinds: Vec<String>,
     outcomes: Option<[String; 2]>,
     phase: Option<(String, [String; 2])>,
-    end: Option<String>,
+    end_time: Option<String>,
     counter: Option<(String, Map<String, Value>)>,
-    pair: Option<[String; 2]>,
+    exclusive_conditions: Option<[String; 2]>,
 }
 
 const TEKTON: [&str; 2] = ["PipelineRun", "TaskRun"];
@@ -41,7 +41,7 @@ fn status_fields(kind: &Kind<'_>) -> &'static StatusFields {
     STATUS_FIELDS.iter().find(has_kind).unwrap_or(none)
 }
 
-/// A mutated request and the path of the expected denial; `None` if the mutation does not apply.
+/// The path of the expected denial and the mutated request; `None` if the mutation does not apply.
 type Mutated = Option<(String, Value)>;
 
 /// Name of a mutation, the rule that denies it, and its function.
@@ -88,7 +88,7 @@ fn each_mutated_transition_is_denied_by_one_rule() {
             if kind.name() == "Job" {
                 continue;
             }
-            // Tekton changes outcomes of its own runs. On a delegated run this is denied without a mutation.
+            // Tekton changes the outcome of its own runs. For a delegated run, such an update is denied even without a mutation.
             let copy = to_delegated(kind, &request);
             if !review(&copy, &json!({})).allowed {
                 continue;
@@ -100,22 +100,23 @@ fn each_mutated_transition_is_denied_by_one_rule() {
                 *count.entry(mutation).or_default() += 1;
                 let name = format!("{mutation}: {}", case.name);
                 let denied = format!("{rule} {path}");
-                let answer = review(&delegated, &json!({}));
-                assert_eq!(answer.denied(), [&*denied], "{name}");
+                let response = review(&delegated, &json!({}));
+                assert_eq!(response.denied(), [&*denied], "{name}");
                 let built_in = mutate(kind, &request).filter(|_| !is_delegated(kind, &request));
                 let Some((_, built_in)) = built_in else {
                     continue;
                 };
                 // By default the rules about a status do not deny writes to objects that are not delegated.
                 let is_status = rule.starts_with("status/");
-                let answer = review(&built_in, &json!({}));
-                assert_eq!(answer.allowed, is_status, "{name}: {answer:?}");
-                // A recorded Tekton run lost its success.
-                let is_recorded = TEKTON.contains(&kind.name()) && rule == "status/outcome-changed";
-                if is_status && !is_recorded {
-                    assert!(answer.warned().contains(&&*denied), "{name}");
-                    let answer = review(&built_in, &json!({"rules": {rule: "deny"}}));
-                    assert_eq!(answer.denied(), [&*denied], "{name}");
+                let response = review(&built_in, &json!({}));
+                assert_eq!(response.allowed, is_status, "{name}: {response:?}");
+                // Allowed for Tekton, because a recorded run lost its successful outcome.
+                let is_allowed_transition =
+                    TEKTON.contains(&kind.name()) && rule == "status/outcome-changed";
+                if is_status && !is_allowed_transition {
+                    assert!(response.warned().contains(&&*denied), "{name}");
+                    let response = review(&built_in, &json!({"rules": {rule: "deny"}}));
+                    assert_eq!(response.denied(), [&*denied], "{name}");
                 }
             }
         }
@@ -172,7 +173,7 @@ fn is_true(status: &Value, name: &str) -> bool {
 }
 
 /// Returns true if a status has a final outcome.
-fn is_done(kind: &Kind<'_>, status: &Value) -> bool {
+fn is_finished(kind: &Kind<'_>, status: &Value) -> bool {
     let fields = status_fields(kind);
     // Trainer can remove the condition Failed of a TrainJob.
     let is_failure_final = kind.name() != "TrainJob";
@@ -186,18 +187,18 @@ fn is_done(kind: &Kind<'_>, status: &Value) -> bool {
         let mut phases = phases.iter();
         phases.any(|phase| status[field] == *phase && is_final(phase))
     });
-    // The status of Tekton's one condition says how a run ended.
+    // Tekton reports the outcome in the status of the condition `Succeeded`.
     let mut conditions = status["conditions"].as_array().into_iter().flatten();
     let by_tekton = TEKTON.contains(&kind.name())
         && conditions.any(|c| c["type"] == "Succeeded" && c["status"] != "Unknown");
     by_condition || by_phase || by_tekton
 }
 
-/// Returns a status update without a change, of an object that has an outcome before or after the request.
+/// Returns a no-op status update for an object that has an outcome before or after the request.
 fn unchanged_after_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     let mut request = status_update(request)?;
-    if !is_done(kind, &request["oldObject"]["status"]) {
-        if !is_done(kind, &request["object"]["status"]) {
+    if !is_finished(kind, &request["oldObject"]["status"]) {
+        if !is_finished(kind, &request["object"]["status"]) {
             return None;
         }
         request["oldObject"] = request["object"].clone();
@@ -207,7 +208,7 @@ fn unchanged_after_outcome(kind: &Kind<'_>, request: &Value) -> Option<Value> {
     Some(request)
 }
 
-/// Makes the new object run again.
+/// Resets the outcome in the new status.
 fn remove_outcome(kind: &Kind<'_>, request: &Value) -> Mutated {
     let mut mutated = unchanged_after_outcome(kind, request)?;
     let status = &mut mutated["object"]["status"];
@@ -228,7 +229,7 @@ fn remove_outcome(kind: &Kind<'_>, request: &Value) -> Mutated {
 /// Removes the end time and keeps the outcome.
 fn remove_end(kind: &Kind<'_>, request: &Value) -> Mutated {
     let mut mutated = unchanged_after_outcome(kind, request)?;
-    let end = status_fields(kind).end.as_ref()?;
+    let end = status_fields(kind).end_time.as_ref()?;
     mutated["object"]["status"].as_object_mut()?.remove(end)?;
     Some((format!("status.{end}"), mutated))
 }
@@ -258,7 +259,7 @@ fn set_both_outcomes(kind: &Kind<'_>, request: &Value) -> Mutated {
 }
 
 fn set_exclusive_pair(kind: &Kind<'_>, request: &Value) -> Mutated {
-    let pair = status_fields(kind).pair.as_ref()?;
+    let pair = status_fields(kind).exclusive_conditions.as_ref()?;
     Some(with_conditions(status_update(request)?, pair))
 }
 
@@ -272,7 +273,7 @@ fn negate_counter(kind: &Kind<'_>, request: &Value) -> Mutated {
 
 fn set_early_end(kind: &Kind<'_>, request: &Value) -> Mutated {
     let mut mutated = status_update(request)?;
-    let end = status_fields(kind).end.as_ref()?;
+    let end = status_fields(kind).end_time.as_ref()?;
     let status = &mut mutated["object"]["status"];
     status.get("startTime")?;
     status[end] = "2001-01-01T00:00:00Z".into();

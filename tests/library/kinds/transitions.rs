@@ -183,10 +183,10 @@ fn count_allowed_steps(kind: &str, object: &Value, states: &[Value], lost: &str)
             &Value::Null,
             &with(&states[index]),
         );
-        let answer = review(&request, &settings);
+        let response = review(&request, &settings);
         assert!(
-            answer.allowed,
-            "{kind}: {} is denied: {answer:?}",
+            response.allowed,
+            "{kind}: {} is denied: {response:?}",
             states[index]
         );
     }

@@ -1,4 +1,4 @@
-//! Functions that the tests of the module share: built modules, the library's answers and lists of files.
+//! Functions that the tests of the module share: built modules, the library's responses and lists of files.
 
 pub(crate) mod cluster;
 pub(crate) mod payload;
@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 
 use managed_by_testing::Policy;
 use serde_json::Value;
-use xtask::library::answer_in;
+use xtask::library::validate_in;
 
 use cluster::FakeCluster;
 
-pub(crate) use xtask::library::Answer;
+pub(crate) use xtask::library::ValidationResponse;
 pub(crate) use xtask::root;
 
 /// Reads a built module.
@@ -31,14 +31,14 @@ pub(crate) fn pods_guest_in(cluster: FakeCluster) -> Policy {
     COMPILED.clone().with_host(cluster.host())
 }
 
-/// Returns the library's answer.
-pub(crate) fn review(request: &Value, settings: &Value) -> Answer {
+/// Returns the library's response.
+pub(crate) fn review(request: &Value, settings: &Value) -> ValidationResponse {
     review_with(request, &settings.to_string())
 }
 
-/// Returns the library's answer with settings in a given order.
-pub(crate) fn review_with(request: &Value, settings: &str) -> Answer {
-    answer_in(&FakeCluster::Recorded, &request.to_string(), settings)
+/// Returns the library's response with settings in a given order.
+pub(crate) fn review_with(request: &Value, settings: &str) -> ValidationResponse {
+    validate_in(&FakeCluster::Recorded, &request.to_string(), settings)
 }
 
 /// Lists the files below a folder with an extension, sorted by path.

@@ -9,7 +9,7 @@ use managed_by::{Enforcement, Kind, rules};
 use serde_json::{Map, Value, json};
 
 use super::objects::{NOON, ONE, condition, request, true_condition, with};
-use crate::library::Answer;
+use crate::library::ValidationResponse;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 const OTHER: &str = "acme.io/runner";
@@ -168,7 +168,7 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
 /// If a rule both denies and warns.
 pub fn levels_of_fired_rules(
     kind: &Kind<'_>,
-    review: impl Fn(&Value, &Value) -> Answer,
+    review: impl Fn(&Value, &Value) -> ValidationResponse,
 ) -> Result<BTreeMap<&'static str, Enforcement>> {
     let mut levels = BTreeMap::new();
     let version = kind
@@ -176,10 +176,10 @@ pub fn levels_of_fired_rules(
         .first()
         .context("a kind without a version")?;
     for (settings, request) in invalid_requests((kind, version)) {
-        let answer = review(&request, &settings);
+        let response = review(&request, &settings);
         for (fired, enforcement) in [
-            (answer.denied(), Enforcement::Deny),
-            (answer.warned(), Enforcement::Warn),
+            (response.denied(), Enforcement::Deny),
+            (response.warned(), Enforcement::Warn),
         ] {
             for fired in fired {
                 let id = fired.split(' ').next().unwrap_or_default();

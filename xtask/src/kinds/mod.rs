@@ -27,7 +27,7 @@ fn values(kind: &Kind<'_>) -> &'static str {
     match kind.value_constraint() {
         ValueConstraint::Path => "any domain-prefixed path",
         ValueConstraint::OneOf(_) => "the reserved value, MultiKueue",
-        ValueConstraint::Open => "any string",
+        ValueConstraint::Any => "any string",
     }
 }
 
@@ -57,7 +57,7 @@ pub fn name(kind: &Kind<'_>) -> String {
 
 /// Lists the rules for a kind that have the given default level, without the rules for all kinds.
 fn rules_with_level(kind: &Kind<'_>, level: Enforcement) -> String {
-    let mut rules = kind.rules();
+    let mut rules = kind.specific_rule_ids();
     rules.retain(|id| rule(id).is_some_and(|rule| rule.default_enforcement() == level));
     let has_family = kind.name() == "Job" && level == Enforcement::Deny;
     match (rules.is_empty(), has_family) {

@@ -1,4 +1,4 @@
-//! Evaluates the match conditions of the chart and compares them with the library's answers.
+//! Evaluates the match conditions of the chart and compares them with the library's responses.
 //!
 //! They are those of a cluster with all projects, in `charts/managed-by-policy/tests/rendered/`. They exclude exactly the requests that `expected.rs` excludes. The library accepts excluded requests without a warning,
 //! except for status updates of objects that are not delegated.
@@ -29,7 +29,7 @@ use managed_by_parity::{trace, vector};
 use serde::Deserialize as _;
 use serde_json::{Value, from_str, json};
 use xtask::kinds::objects::request;
-use xtask::library::{Answer, answer};
+use xtask::library::{ValidationResponse, validate};
 use xtask::{examples, root};
 
 use expected::{WRITERS, at, calls_webhook, is_delegated, kind_of, template};
@@ -90,8 +90,8 @@ fn manifests() -> Vec<Manifest> {
 }
 
 /// File for the evaluated requests, which `make match-conditions-upstream` compares with upstream's matcher.
-static QUESTIONS: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
-    let path = env::var_os("QUESTIONS")?;
+static MATCH_CASES: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
+    let path = env::var_os("MATCH_CASES")?;
     Some(Mutex::new(File::create(path).unwrap()))
 });
 
@@ -99,16 +99,12 @@ impl Manifest {
     /// Returns true if kube-apiserver calls the webhook. An error counts as true, because `failurePolicy: Fail` rejects the request.
     fn matches(&self, request: &Value) -> bool {
         let matches = self.evaluate(request);
-        if let Some(questions) = &*QUESTIONS
+        if let Some(cases) = &*MATCH_CASES
             && !is_malformed(request)
         {
-            let question = json!({"manifest": self.name, "asks": matches, "request": request});
-            let line = format!("{question}\n");
-            questions
-                .lock()
-                .unwrap()
-                .write_all(line.as_bytes())
-                .unwrap();
+            let case = json!({"manifest": self.name, "matches": matches, "request": request});
+            let line = format!("{case}\n");
+            cases.lock().unwrap().write_all(line.as_bytes()).unwrap();
         }
         matches
     }
@@ -136,7 +132,7 @@ impl Manifest {
 
 /// Returns true if kube-apiserver would reject the object before it calls webhooks.
 fn is_malformed(request: &Value) -> bool {
-    answer(request, &json!({})).code == Some(400)
+    validate(request, &json!({})).code == Some(400)
 }
 
 /// Returns the request as kube-apiserver sends it, without an empty subresource and with `requestKind`.
@@ -187,30 +183,30 @@ impl Counts {
                 continue;
             }
             self.excluded += 1;
-            let answer = answer(request, &manifest.settings);
-            if is_silent(&answer) {
+            let response = validate(request, &manifest.settings);
+            if is_silent(&response) {
                 continue;
             }
             assert!(
                 status && !is_delegated(request, kind),
-                "{}: {answer:?}: {request}",
+                "{}: {response:?}: {request}",
                 manifest.name
             );
-            self.excluded_denials += usize::from(!answer.allowed);
-            let fired = answer.denied().into_iter().chain(answer.warned());
+            self.excluded_denials += usize::from(!response.allowed);
+            let fired = response.denied().into_iter().chain(response.warned());
             let is_about_status =
                 |rule: &str| rule.starts_with("job-status/") || rule.starts_with("status/");
             assert!(
                 fired.into_iter().all(is_about_status),
-                "{}: {answer:?}: {request}",
+                "{}: {response:?}: {request}",
                 manifest.name
             );
         }
     }
 }
 
-fn is_silent(answer: &Answer) -> bool {
-    answer.allowed && answer.warnings.is_empty() && answer.denied().is_empty()
+fn is_silent(response: &ValidationResponse) -> bool {
+    response.allowed && response.warnings.is_empty() && response.denied().is_empty()
 }
 
 #[test]
@@ -280,8 +276,8 @@ fn table_of_match_conditions_is_up_to_date() {
                     put(&mut request[member], kind.managed_by_path(), name);
                 }
             }
-            let answer = answer(&request, &settings);
-            let fired = [answer.denied(), answer.warned()].concat();
+            let response = validate(&request, &settings);
+            let fired = [response.denied(), response.warned()].concat();
             let has_fired = fired
                 .iter()
                 .any(|entry| entry.split(' ').next() == Some(rule.id()));
@@ -307,7 +303,7 @@ fn table_of_match_conditions_is_up_to_date() {
         };
         writeln!(table, "{}\tWith {with}, the API server {asks}", rule.id()).unwrap();
     }
-    expect_file!["../../../docs/rules/asked.tsv"].assert_eq(&table);
+    expect_file!["../../../docs/rules/webhook-calls.tsv"].assert_eq(&table);
 }
 
 /// Creates each object of each kind, updates it to each other object, and updates its status, in all pairs of stored and requested
@@ -449,7 +445,7 @@ fn only_pods_of_jobs_call_the_webhook() {
         }
         assert_eq!(manifest.matches(&request), matches, "{request}");
         assert_eq!(
-            is_silent(&answer(&request, &manifest.settings)),
+            is_silent(&validate(&request, &manifest.settings)),
             !matches,
             "{request}"
         );

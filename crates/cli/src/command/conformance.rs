@@ -6,7 +6,7 @@ use std::path::Path;
 
 use managed_by::{ReleaseSet, nearest_name};
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
-use managed_by_report::{RecordedAt, Report};
+use managed_by_report::{Report, WriteLocation};
 
 use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     let controller = &*args.controller;
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
     let settings = settings.settings()?;
-    let mut writes = managed_by_report::Recording::with_settings(controller, &settings);
+    let mut writes = managed_by_report::ReportBuilder::with_settings(controller, &settings);
     if let Some(since) = args.since {
         writes = writes.since(since);
     }
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
                 Err((object, skipped)) => return errors.skip(&position, object, skipped),
             };
             let file = recording.files.get(position.source);
-            let recorded_at = RecordedAt {
+            let recorded_at = WriteLocation {
                 source: file.map(ToString::to_string).unwrap_or_default(),
                 line: position.line,
                 time: position.time.clone(),
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
         });
         Ok(held)
     })?;
-    writes.note_skipped(errors.count());
+    writes.add_skipped(errors.count());
     let nothing = writes.is_empty().then(|| nothing(&writes, controller));
     let report = writes.finish();
     write(args.html.as_deref(), || report.html())?;
@@ -78,8 +78,8 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
 }
 
 /// Returns the message for a controller without writes.
-fn nothing(writes: &managed_by_report::Recording<'_>, controller: &str) -> String {
-    let others = writes.others();
+fn nothing(writes: &managed_by_report::ReportBuilder<'_>, controller: &str) -> String {
+    let others = writes.other_controllers();
     let near = nearest_name(controller, others.clone().map(|(name, _)| name));
     let hint = near.map_or(".".to_owned(), |near| format!(", did you mean {near}?"));
     let others = others.map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")));

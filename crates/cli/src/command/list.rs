@@ -65,7 +65,9 @@ pub(super) fn rules(
 /// Formats the releases that have a rule.
 fn releases(rule: &Rule) -> String {
     let releases = Release::ALL.iter().copied();
-    let releases: ReleaseSet = releases.filter(|release| rule.holds_in(*release)).collect();
+    let releases: ReleaseSet = releases
+        .filter(|release| rule.exists_in(*release))
+        .collect();
     if releases == ReleaseSet::all() {
         "all".to_owned()
     } else {
@@ -112,7 +114,7 @@ fn rule_json(rule: &Rule) -> Value {
     json!({
         "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
         "default": rule.default_enforcement().as_str(), "upstream": rule.is_upstream(),
-        "siteSpecific": rule.is_site_specific(), "from": source, "page": page(rule),
+        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": page(rule),
     })
 }
 
@@ -149,6 +151,6 @@ fn kind_json(kind: &Kind<'_>) -> Value {
         "field": kind.managed_by_path(), "reservedValue": kind.reserved_value(),
         "template": match kind.field_location() { FieldLocation::Workload => None, FieldLocation::Template(kind) => Some(kind) },
         "defaulted": kind.is_defaulted(), "honorsManagedBy": kind.honors_managed_by(), "statusRules": kind.has_status_rules(),
-        "rules": kind.rules(), "checks": docs.checks, "unchecked": docs.unchecked, "source": docs.source,
+        "rules": kind.specific_rule_ids(), "checks": docs.checks, "unchecked": docs.unchecked, "source": docs.source,
     })
 }

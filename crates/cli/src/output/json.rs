@@ -85,7 +85,7 @@ pub(crate) fn write_replay(
             "enforcement": if key.is_denied { "deny" } else { "warn" },
             "count": row.count, "first": position(&row.first, &summary.files),
             "last": position(&row.last, &summary.files),
-            "object": row.object, "text": row.finding.text, "page": page(row.finding.rule),
+            "object": row.object, "text": row.finding.message, "page": page(row.finding.rule),
         });
         if let Some(releases) = row.releases {
             set(&mut value, "releases", json!(releases));
@@ -128,12 +128,12 @@ pub(super) fn position(position: &RecordPosition, files: &[Arc<str>]) -> Value {
 pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
     let rows = summary.tally.rows.iter().map(|(key, row)| {
         let mut finding = row.finding.clone();
-        let (text, count, object) = (&finding.text, row.count, &row.object);
-        finding.text = format!("{text} ({count} times, first on {object})");
+        let (text, count, object) = (&finding.message, row.count, &row.object);
+        finding.message = format!("{text} ({count} times, first on {object})");
         finding.releases = row.releases;
         // Stored objects have no request. The formats do not include the code.
         let decision = if key.is_denied && !key.is_stored {
-            let message = finding.text.clone();
+            let message = finding.message.clone();
             Decision::Denied { code: 422, message }
         } else {
             finding.enforcement = managed_by::Enforcement::Warn;

@@ -70,7 +70,7 @@ fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
             Suppression::Exception { reason } => format!("excepted ({reason})"),
             Suppression::Baseline => "in the baseline".to_owned(),
         };
-        let (text, id) = (&finding.reported.text, finding.reported.rule.id());
+        let (text, id) = (&finding.reported.message, finding.reported.rule.id());
         Some(plain(&format!("{reason}: {text} [{id}]")).into_owned())
     }));
     if !output.is_empty() {

@@ -57,7 +57,7 @@ fn level(level: diagnostic::Level) -> Level<'static> {
 
 fn finding(outcome: &Outcome, finding: &Finding) -> String {
     let reported = &finding.reported;
-    let title = level(finding.level()).primary_title(plain(&reported.text));
+    let title = level(finding.level()).primary_title(plain(&reported.message));
     let title = title.id(reported.rule.id());
     let group = match (&finding.source, &finding.span) {
         (Some(source), Some(span)) => title.element(snippet(&outcome.file, span.line, source)),

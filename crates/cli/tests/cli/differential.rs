@@ -1,5 +1,5 @@
 //! Compares the program with the library for each release: `lint` and `diff` on the objects of the requests in
-//! `target/answers.ndjson`, `review` on the requests.
+//! `target/expected.ndjson`, `review` on the requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Instant;
 
 use managed_by::{AdmissionRequest, ReleaseSet, Settings, evaluate};
-use managed_by_testing::answers::{self, FindingRows, Line, compare_all, finding_rows};
+use managed_by_testing::expected::{self, FindingRows, Line, compare_all, finding_rows};
 use serde_json::{Value, json};
 
 use crate::formats::check_evaluation;
@@ -134,7 +134,7 @@ fn every_review_is_answered_as_by_the_library() {
     let file = folder.path().join("settings.json");
     let file = file.to_str().unwrap();
     let mut by_settings: BTreeMap<String, Vec<Line>> = BTreeMap::new();
-    for line in answers::lines().unwrap() {
+    for line in expected::lines().unwrap() {
         let mut line = line.unwrap();
         // Free the memory: the recorded results are most of it.
         line.evaluation = Value::Null;

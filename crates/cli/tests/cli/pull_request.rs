@@ -37,7 +37,7 @@ fn path() -> String {
 }
 
 #[test]
-#[ignore = "needs pre-commit: `make hook-test`"]
+#[ignore = "needs pre-commit: `make pre-commit-test`"]
 fn pre_commit_runs_the_hook() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = folder.path().join("hooks");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 
-/// Writes the glue of wasm-bindgen, the catalogue and the TypeScript types
+/// Writes the glue of wasm-bindgen, the catalog and the TypeScript types
 #[derive(Parser)]
 #[command(about)]
 struct Arguments {

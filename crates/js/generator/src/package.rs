@@ -1,11 +1,11 @@
-//! Generates the module and its glue, the catalogue and the TypeScript types.
+//! Generates the module and its glue, the catalog and the TypeScript types.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use managed_by_js::catalogue::{Example, Kind, Rule, RulePage, kinds, releases, rules};
+use managed_by_js::catalog::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
     Finding, Lint, ObjectVerdict, Position, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
     ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
@@ -21,7 +21,7 @@ use managed_by_testing::root;
 /// File name of the module and its glue.
 const NAME: &str = "managed_by";
 
-/// Writes the glue and the module, the catalogue and the types.
+/// Writes the glue and the module, the catalog and the types.
 ///
 /// # Errors
 /// If the module is not one of this version of wasm-bindgen, or a file cannot be read or written.
@@ -46,11 +46,11 @@ pub(crate) fn write(module: &Path, folder: &Path) -> Result<()> {
     let types = output.ts().context("the generator made no types")?;
     put("managed_by.d.ts", types.as_bytes())?;
     put("managed_by.wasm", &output.wasm_mut().emit_wasm())?;
-    put("catalogue.json", catalogue()?.to_string().as_bytes())?;
+    put("catalog.json", catalog()?.to_string().as_bytes())?;
     put("types.ts", typescript_types()?.as_bytes())
 }
 
-fn catalogue() -> Result<Value> {
+fn catalog() -> Result<Value> {
     let schema = fs::read_to_string(root("docs/settings.schema.json"))?;
     let schema: Value = serde_json::from_str(&schema)?;
     Ok(json!({
@@ -61,7 +61,7 @@ fn catalogue() -> Result<Value> {
     }))
 }
 
-/// Generates TypeScript types of answers and catalogue from the Rust types and their doc comments.
+/// Generates TypeScript types of answers and catalog from the Rust types and their doc comments.
 fn typescript_types() -> Result<String> {
     let mut text = "import type { AdmissionRequest } from \"../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
     let config = Config::default();

@@ -1,14 +1,14 @@
-import catalogue from "../generated/catalogue.json" with { type: "json" };
+import catalog from "../generated/catalog.json" with { type: "json" };
 import type { Settings } from "../generated/settings.js";
 import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
-import { guarded, read, text } from "./module.js";
-import { nearest } from "./near.js";
+import { callModule, parseResponse, toText } from "./module.js";
+import { nearest } from "./suggest.js";
 import { parseOptions } from "./options.js";
-import { parts, replaying } from "./replay.js";
+import { replayChunks, toChunks } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
-import type { Lint, ReplayTally } from "./summary.js";
-import { withSummary } from "./sums.js";
+import type { LintResult, ReplaySummary } from "./summary.js";
+import { withSummary } from "./summarize.js";
 
 /**
  * Reviews an admission request, as the policy does in PolicyServer.
@@ -17,52 +17,53 @@ import { withSummary } from "./sums.js";
  *
  * @param request the request, or the `AdmissionReview` that contains it; an object or JSON text
  * @param settings the policy's settings as an object, JSON or YAML; by default `{}`
- * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
+ * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`
  */
 export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}): Verdict {
-  const question = text(request, "request");
-  const chosen = text(settings, "settings");
-  return read(guarded((module) => module.review(question, chosen)));
+  const requestText = toText(request, "request");
+  const settingsText = toText(settings, "settings");
+  return parseResponse(callModule((module) => module.review(requestText, settingsText)));
 }
 
 /**
- * Reviews the objects in a text as creates, without their status. The text is YAML with one or more documents, JSON, or lists.
- * An object that has a status and a `uid`, `resourceVersion` or `creationTimestamp` is reviewed as a stored object. In `lint`, `diff` and
- * `replay`, rules that are `off` in `rules()` deny unless the settings change them, because no API server validates the text afterwards.
+ * Reviews the objects in a manifest as creates, and ignores their status. The manifest is YAML with one or more documents, or JSON; lists
+ * are expanded. An object that has a status and a `uid`, `resourceVersion` or `creationTimestamp` is reviewed as a stored object. In
+ * `lint`, `diff` and `replay`, rules that are `off` in `rules()` deny unless the settings change them, because no API server validates the
+ * text afterwards.
  *
  * @param yamlOrJson the text, or an object
  * @param settings the policy's settings
  * @param options the user, the namespace, and whether to evaluate every Kubernetes release
- * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`; errors in the text are in `unreadable`
+ * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`; errors in the text are in `unreadable`
  */
-export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): Lint {
-  const now = text(yamlOrJson, "yamlOrJson");
-  const chosen = text(settings, "settings");
+export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): LintResult {
+  const newText = toText(yamlOrJson, "yamlOrJson");
+  const settingsText = toText(settings, "settings");
   const parsed = parseOptions(options, false);
-  return withSummary(read(guarded((module) => module.lint(now, chosen, parsed.create(module)))));
+  return withSummary(parseResponse(callModule((module) => module.lint(newText, settingsText, parsed.create(module)))));
 }
 
 /**
- * Reviews the updates from the objects in one text to the objects in another. If each text has one object, these are a pair. Otherwise
- * objects with the same kind, namespace and name are.
+ * Reviews the updates from the objects in `old` to the objects in `yamlOrJson`. If each contains one object, these are compared. Otherwise,
+ * objects are matched by kind, namespace and name.
  *
  * @param old the stored objects
  * @param yamlOrJson the new objects
  * @param settings the policy's settings
- * @param options the options of `lint`, and whether the status is updated
- * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
+ * @param options the options of `lint`, and whether the update is to the status subresource
+ * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`
  */
-export function diff(old: string | object, yamlOrJson: string | object, settings: Settings | string = {}, options: DiffOptions = {}): Lint {
-  const before = text(old, "old");
-  const now = text(yamlOrJson, "yamlOrJson");
-  const chosen = text(settings, "settings");
+export function diff(old: string | object, yamlOrJson: string | object, settings: Settings | string = {}, options: DiffOptions = {}): LintResult {
+  const oldText = toText(old, "old");
+  const newText = toText(yamlOrJson, "yamlOrJson");
+  const settingsText = toText(settings, "settings");
   const parsed = parseOptions(options, true);
-  return withSummary(read(guarded((module) => module.diff(before, now, parsed.isStatus, chosen, parsed.create(module)))));
+  return withSummary(parseResponse(callModule((module) => module.diff(oldText, newText, parsed.isStatus, settingsText, parsed.create(module)))));
 }
 
 /**
  * Replays recorded history: a stream of watch events, `kubectl get --watch --output json`, or an audit log of level RequestResponse.
- * Two states of one object are the update between them.
+ * Consecutive states of an object are reviewed as an update.
  *
  * ```js
  * for await (const step of replay(createReadStream("jobs.ndjson"))) {
@@ -70,40 +71,40 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
  * }
  * ```
  *
- * @param lines the whole text; chunks of bytes or text of any size; lines of text; or objects. Chunks of text are joined. Lines without
- *   line ends are recognized if they are complete documents or in an array
+ * @param lines the complete input as a string, chunks of bytes or strings of any size, single lines, or objects. String chunks are
+ *   concatenated. Lines without line breaks are accepted if each is a complete document or if they are in an array
  * @param settings the policy's settings
  * @param options whether to evaluate every Kubernetes release
  * @returns requests with findings and documents that could not be reviewed, in order, and totals at the end
- * @throws {ManagedByError} `ERR_BAD_SETTINGS`, `ERR_ARGUMENT`
+ * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`
  */
 export function replay(
   lines: string | AsyncIterable<ReplayInput> | Iterable<ReplayInput>,
   settings: Settings | string = {},
   options: ReplayOptions = {},
-): AsyncGenerator<ReplayStep, ReplayTally, void> {
-  return replaying(parts(lines), text(settings, "settings"), options);
+): AsyncGenerator<ReplayStep, ReplaySummary, void> {
+  return replayChunks(toChunks(lines), toText(settings, "settings"), options);
 }
 
 /**
  * Validates settings, as PolicyServer does when it starts.
  *
  * @param settings an object, JSON or YAML; or a policy's manifest that contains settings. Errors are in `problems`
- * @throws {ManagedByError} `ERR_ARGUMENT`
+ * @throws {ManagedByError} `ERR_INVALID_ARGUMENT`
  */
 export function validateSettings(settings: unknown): SettingsVerdict {
-  const chosen = text(settings, "settings");
-  return read(guarded((module) => module.validateSettings(chosen)));
+  const settingsText = toText(settings, "settings");
+  return parseResponse(callModule((module) => module.validateSettings(settingsText)));
 }
 
 /** Returns all rules, in the order in which findings are reported. */
 export function rules(): Rule[] {
-  return pages().map(({ id, title, enforcement, upstream, siteSpecific, releases }) => ({
+  return rulePages().map(({ id, title, enforcement, upstream, clusterSpecific, releases }) => ({
     id,
     title,
     enforcement,
     upstream,
-    siteSpecific,
+    clusterSpecific,
     releases,
   }));
 }
@@ -115,9 +116,9 @@ export function rules(): Rule[] {
  * @throws {ManagedByError} `ERR_UNKNOWN_RULE`, with a suggestion
  */
 export function explain(id: RuleId | (string & {})): RulePage {
-  const page = pages().find((rule) => rule.id === id);
+  const page = rulePages().find((rule) => rule.id === id);
   if (page === undefined) {
-    const meant = typeof id === "string" ? suggested(id) : undefined;
+    const meant = typeof id === "string" ? nearestRuleId(id) : undefined;
     const hint = meant === undefined ? "rules() lists all of them" : `did you mean ${JSON.stringify(meant)}?`;
     throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}: ${hint}`);
   }
@@ -125,8 +126,8 @@ export function explain(id: RuleId | (string & {})): RulePage {
 }
 
 /** Returns the nearest rule id, also for a name without its family. */
-function suggested(id: string): string | undefined {
-  const ids = (catalogue.rules as { id: string }[]).map((rule) => rule.id);
+function nearestRuleId(id: string): string | undefined {
+  const ids = (catalog.rules as { id: string }[]).map((rule) => rule.id);
   const name = (of: string): string => of.slice(of.lastIndexOf("/") + 1);
   const near = nearest(id, ids);
   if (near !== undefined) {
@@ -138,22 +139,22 @@ function suggested(id: string): string | undefined {
 
 /** Returns the kinds with a `managedBy` field. A kind whose versions differ has several entries. */
 export function kinds(): Kind[] {
-  return structuredClone(catalogue.kinds as Kind[]);
+  return structuredClone(catalog.kinds as Kind[]);
 }
 
 /** Returns the JSON Schema of the settings, for editors. */
 export function settingsSchema(): Record<string, unknown> {
-  return structuredClone(catalogue.settingsSchema);
+  return structuredClone(catalog.settingsSchema);
 }
 
 /** Returns the supported values of `kubernetes_version`, oldest first. */
 export function releases(): string[] {
-  return [...catalogue.releases];
+  return [...catalog.releases];
 }
 
-/** Copies a value, so that callers cannot change the original. */
-function pages(): RulePage[] {
-  return structuredClone(catalogue.rules as unknown as RulePage[]);
+/** Returns a copy of all rule pages, so that callers cannot modify the original. */
+function rulePages(): RulePage[] {
+  return structuredClone(catalog.rules as unknown as RulePage[]);
 }
 
 export { ManagedByError };

@@ -1,14 +1,14 @@
 import type { Problem } from "../generated/types.js";
 
-/** Error codes. */
+/** Code of a `ManagedByError`. */
 export type ErrorCode =
-  /** An argument is neither a plain object nor text (bytes, a promise, a Map), or cannot be written as JSON. */
-  | "ERR_ARGUMENT"
+  /** An argument is neither a plain object nor a string (for example bytes, a promise or a Map), or cannot be serialized as JSON. */
+  | "ERR_INVALID_ARGUMENT"
   /** The settings are invalid, and PolicyServer would not start with them. `problems` lists the errors. */
-  | "ERR_BAD_SETTINGS"
+  | "ERR_INVALID_SETTINGS"
   /** No rule has this id. */
   | "ERR_UNKNOWN_RULE"
-  /** `init` has not been called, or its promise is not settled. */
+  /** `init` has not been called, or its promise has not resolved yet. */
   | "ERR_NOT_READY"
   /** The module could not be loaded, see `cause`. */
   | "ERR_LOAD"
@@ -18,11 +18,10 @@ export type ErrorCode =
 /** The error that all functions throw. */
 export class ManagedByError extends Error {
   override readonly name = "ManagedByError";
-  /** Error code. */
   readonly code: ErrorCode;
   /** Invalid argument, or the path in it, such as `settings.rules["managed-by/format"]`. */
   readonly path: string;
-  /** All problems of invalid settings; empty for other errors. */
+  /** Problems in the settings; empty for other error codes. */
   readonly problems: Problem[];
 
   constructor(code: ErrorCode, path: string, message: string, options: { cause?: unknown; problems?: Problem[] } = {}) {

@@ -2,7 +2,7 @@ import * as glue from "../generated/managed_by.js";
 import type { Problem } from "../generated/types.js";
 import { ManagedByError, type ErrorCode } from "./error.js";
 
-type Answer<T> = { Ok: T } | { Err: { code: ErrorCode; path: string; message: string; problems: Problem[] } };
+type ModuleResponse<T> = { Ok: T } | { Err: { code: ErrorCode; path: string; message: string; problems: Problem[] } };
 
 let isReady = false;
 
@@ -23,7 +23,7 @@ export async function start(source: string | URL | Request | Response | BufferSo
 }
 
 /** Calls the module. After a trap its memory is invalid, so the next call uses a new instance. */
-export function guarded<T>(call: (module: typeof glue) => T): T {
+export function callModule<T>(call: (module: typeof glue) => T): T {
   if (!isReady) {
     throw new ManagedByError("ERR_NOT_READY", "", "the module is not loaded yet: await init() first");
   }
@@ -39,30 +39,30 @@ export function guarded<T>(call: (module: typeof glue) => T): T {
 }
 
 /** Parses the module's response, or throws its error. */
-export function read<T>(text: string): T {
-  const answer: Answer<T> = JSON.parse(text);
-  if ("Ok" in answer) {
-    return answer.Ok;
+export function parseResponse<T>(text: string): T {
+  const response: ModuleResponse<T> = JSON.parse(text);
+  if ("Ok" in response) {
+    return response.Ok;
   }
-  const { code, path, message, problems } = answer.Err;
+  const { code, path, message, problems } = response.Err;
   throw new ManagedByError(code, path, message, { problems });
 }
 
 /** Converts an argument to text: a string unchanged, a plain object or an array as JSON. */
-export function text(value: unknown, path: string): string {
+export function toText(value: unknown, path: string): string {
   if (typeof value === "string") {
     return value;
   }
   const invalid = describeInvalid(value);
   if (invalid !== undefined) {
-    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: expected a plain object or text, got ${invalid}`);
+    throw new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: expected a plain object or text, got ${invalid}`);
   }
   try {
     // `toJSON` may return undefined.
     return JSON.stringify(value) ?? "null";
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
-    throw new ManagedByError("ERR_ARGUMENT", path, `${path}: cannot be written as JSON: ${why}`, { cause });
+    throw new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: cannot be written as JSON: ${why}`, { cause });
   }
 }
 

@@ -2,7 +2,7 @@ import type * as glue from "../generated/managed_by.js";
 import { ManagedByError } from "./error.js";
 import type { DiffOptions, LintOptions } from "./request.js";
 
-const invalid = (path: string, message: string): ManagedByError => new ManagedByError("ERR_ARGUMENT", path, `${path}: ${message}`);
+const invalid = (path: string, message: string): ManagedByError => new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: ${message}`);
 
 /** Rejects unknown options, because a typo would silently change the result. */
 export function checked(options: unknown, known: string[]): Record<string, unknown> {

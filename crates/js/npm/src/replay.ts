@@ -1,52 +1,52 @@
 import * as glue from "../generated/managed_by.js";
 import type { ReplayStep } from "../generated/types.js";
 import { ManagedByError } from "./error.js";
-import { guarded, read, text } from "./module.js";
+import { callModule, parseResponse, toText } from "./module.js";
 import { wantsAllReleases, checked } from "./options.js";
 import type { ReplayInput, ReplayOptions } from "./request.js";
-import type { ReplayTally } from "./summary.js";
-import { withTallySummary } from "./sums.js";
+import type { ReplaySummary } from "./summary.js";
+import { withReplaySummary } from "./summarize.js";
 
 const encoder = new TextEncoder();
 
-/** A history in parts. `areLines` is true if each text is a line. */
-interface Parts {
-  parts: AsyncIterable<ReplayInput> | Iterable<ReplayInput>;
+/** A history in chunks. `areLines` is true if each text is a line. */
+interface Chunks {
+  chunks: AsyncIterable<ReplayInput> | Iterable<ReplayInput>;
   areLines: boolean;
 }
 
-/** Splits the argument of `replay` into parts, and rejects other values. */
-export function parts(lines: unknown): Parts {
+/** Splits the argument of `replay` into chunks, and rejects other values. */
+export function toChunks(lines: unknown): Chunks {
   if (typeof lines === "string" || lines instanceof Uint8Array) {
-    return { parts: [lines], areLines: false };
+    return { chunks: [lines], areLines: false };
   }
   if (typeof lines === "object" && lines !== null && (Symbol.asyncIterator in lines || Symbol.iterator in lines)) {
-    return { parts: lines as Parts["parts"], areLines: Array.isArray(lines) };
+    return { chunks: lines as Chunks["chunks"], areLines: Array.isArray(lines) };
   }
   const got = lines === null ? "null" : typeof lines;
-  throw new ManagedByError("ERR_ARGUMENT", "lines", `lines: expected text, or something to iterate over, got ${got}`);
+  throw new ManagedByError("ERR_INVALID_ARGUMENT", "lines", `lines: expected text, or something to iterate over, got ${got}`);
 }
 
 /** Replays a history. The module's memory is freed at the end of the history, or when the caller stops. */
-export async function* replaying(history: Parts, settings: string, options: ReplayOptions): AsyncGenerator<ReplayStep, ReplayTally, void> {
+export async function* replayChunks(history: Chunks, settings: string, options: ReplayOptions): AsyncGenerator<ReplayStep, ReplaySummary, void> {
   const all = wantsAllReleases(checked(options, ["releases"]));
-  const replay = guarded(() => begin(settings, all));
+  const replay = callModule(() => begin(settings, all));
   const joined = new Joined(history.areLines);
-  const push = (bytes: Uint8Array): ReplayStep[] => read<ReplayStep[]>(guarded(() => replay.push(bytes)));
+  const push = (bytes: Uint8Array): ReplayStep[] => parseResponse<ReplayStep[]>(callModule(() => replay.push(bytes)));
   try {
-    for await (const part of history.parts) {
-      if (part instanceof Uint8Array) {
+    for await (const chunk of history.chunks) {
+      if (chunk instanceof Uint8Array) {
         yield* push(encoder.encode(joined.flush()));
-        yield* push(part);
-      } else if (typeof part === "string") {
-        yield* push(encoder.encode(joined.add(part)));
+        yield* push(chunk);
+      } else if (typeof chunk === "string") {
+        yield* push(encoder.encode(joined.add(chunk)));
       } else {
-        yield* push(encoder.encode(`${joined.endLine()}${object(part)}\n`));
+        yield* push(encoder.encode(`${joined.endLine()}${object(chunk)}\n`));
       }
     }
     yield* push(encoder.encode(joined.flush()));
-    yield* read<ReplayStep[]>(guarded(() => replay.finish()));
-    return withTallySummary(read(guarded(() => replay.tally())));
+    yield* parseResponse<ReplayStep[]>(callModule(() => replay.finish()));
+    return withReplaySummary(parseResponse(callModule(() => replay.tally())));
   } finally {
     replay.free();
   }
@@ -58,17 +58,17 @@ function begin(settings: string, all: boolean): glue.Replayer {
   } catch (error) {
     // The constructor throws invalid settings as a serialized response.
     if (typeof error === "string") {
-      return read(error);
+      return parseResponse(error);
     }
     throw error;
   }
 }
 
-function object(part: unknown): string {
-  if (part === null || part === undefined) {
-    throw new ManagedByError("ERR_ARGUMENT", "lines", `lines: expected bytes, text or an object, got ${String(part)}`);
+function object(chunk: unknown): string {
+  if (chunk === null || chunk === undefined) {
+    throw new ManagedByError("ERR_INVALID_ARGUMENT", "lines", `lines: expected bytes, text or an object, got ${String(chunk)}`);
   }
-  return text(part, "lines");
+  return toText(chunk, "lines");
 }
 
 /**
@@ -86,15 +86,15 @@ class Joined {
   }
 
   /** Adds a text and returns the complete lines. */
-  add(part: string): string {
+  add(chunk: string): string {
     if (this.#areLines === undefined) {
-      this.#decide(part);
+      this.#decide(chunk);
     }
     if (this.#areLines === true) {
       const before = this.flush();
-      return before + (part.endsWith("\n") ? part : `${part}\n`);
+      return before + (chunk.endsWith("\n") ? chunk : `${chunk}\n`);
     }
-    const text = this.#rest + part;
+    const text = this.#rest + chunk;
     const end = text.lastIndexOf("\n") + 1;
     this.#rest = text.slice(end);
     return text.slice(0, end);
@@ -112,11 +112,11 @@ class Joined {
     return this.#rest === "" ? "" : `${this.flush()}\n`;
   }
 
-  #decide(part: string): void {
-    if (this.#rest !== "" && part.trimStart().startsWith("{") && (isDocument(this.#rest) || isDocument(part))) {
+  #decide(chunk: string): void {
+    if (this.#rest !== "" && chunk.trimStart().startsWith("{") && (isDocument(this.#rest) || isDocument(chunk))) {
       this.#rest += "\n";
       this.#areLines = true;
-    } else if (part.trimEnd().includes("\n")) {
+    } else if (chunk.trimEnd().includes("\n")) {
       this.#areLines = false;
     }
   }

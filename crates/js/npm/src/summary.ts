@@ -1,4 +1,4 @@
-import type { LintAnswer, ReplaySums } from "../generated/types.js";
+import type { LintResponse, ReplayTotals } from "../generated/types.js";
 
 /** Totals for scripts. */
 export interface Summary {
@@ -13,13 +13,13 @@ export interface Summary {
 }
 
 /** Result of reviewing a text. */
-export interface Lint extends LintAnswer {
+export interface LintResult extends LintResponse {
   /** Totals. */
   summary: Summary;
 }
 
 /** Totals of a history. */
-export interface ReplayTally extends ReplaySums {
+export interface ReplaySummary extends ReplayTotals {
   /** Summary of the totals. */
   summary: Summary;
 }

@@ -26,7 +26,7 @@ test("a verdict is a plain object", () => {
         enforcement: "deny",
         path: "spec.managedBy",
         type: "Invalid value",
-        text: 'spec.managedBy: Invalid value: "b.io/y": field is immutable',
+        message: 'spec.managedBy: Invalid value: "b.io/y": field is immutable',
         detail: "field is immutable",
         upstream: true,
       },
@@ -96,7 +96,7 @@ test("what is no argument is refused by name", () => {
   for (const [call, path] of cases) {
     const error = thrown(call);
     assert.ok(error instanceof ManagedByError && error instanceof Error, String(call));
-    assert.equal(error.code, "ERR_ARGUMENT", String(call));
+    assert.equal(error.code, "ERR_INVALID_ARGUMENT", String(call));
     assert.equal(error.path, path, String(call));
     assert.ok(error.message.startsWith(`${path}: `), error.message);
   }
@@ -107,14 +107,14 @@ test("bad settings are thrown with all problems, by every function that takes th
   const calls = [() => review(CHANGED, bad), () => lint(TYPO, bad), () => diff(TYPO, TYPO, bad), () => review(CHANGED, JSON.stringify(bad))];
   for (const call of calls) {
     const error = thrown(call);
-    assert.equal(error.code, "ERR_BAD_SETTINGS");
+    assert.equal(error.code, "ERR_INVALID_SETTINGS");
     assert.equal(error.path, "settings.kubernetes_version");
     assert.deepEqual(error.problems.map((problem) => problem.path), ["kubernetes_version", 'rules["managed-by/formt"]']);
     assert.match(error.problems[1].message, /did you mean "managed-by\/format"\?/);
     assert.equal(error.problems[1].suggestion, "managed-by/format");
   }
-  await assert.rejects(replay([], bad).next(), { name: "ManagedByError", code: "ERR_BAD_SETTINGS" });
-  await assert.rejects(replay([], {}, { relases: "all" }).next(), { code: "ERR_ARGUMENT", path: "options.relases" });
+  await assert.rejects(replay([], bad).next(), { name: "ManagedByError", code: "ERR_INVALID_SETTINGS" });
+  await assert.rejects(replay([], {}, { relases: "all" }).next(), { code: "ERR_INVALID_ARGUMENT", path: "options.relases" });
 });
 
 test("settings are evaluated as PolicyServer does, with places", () => {
@@ -311,7 +311,7 @@ test("a history that is cut, or none, says so and goes on", async () => {
   assert.deepEqual(steps.map(({ line, skipped }) => [line, skipped]), [[2, "not-json"], [4, "unknown-document"]]);
   assert.equal(tally.counts.skipped, 2);
   assert.equal((await all(replay([]))).tally.counts.documents, 0);
-  await assert.rejects(all(replay([null])), { code: "ERR_ARGUMENT", path: "lines" });
+  await assert.rejects(all(replay([null])), { code: "ERR_INVALID_ARGUMENT", path: "lines" });
 });
 
 test("a history may be left before its end", async () => {
@@ -321,9 +321,9 @@ test("a history may be left before its end", async () => {
   }
 });
 
-test("the catalogue is there, and a copy", () => {
+test("the catalog is there, and a copy", () => {
   assert.ok(rules().length > 50);
-  assert.deepEqual(Object.keys(rules()[0]).sort(), ["enforcement", "id", "releases", "siteSpecific", "title", "upstream"]);
+  assert.deepEqual(Object.keys(rules()[0]).sort(), ["enforcement", "id", "releases", "clusterSpecific", "title", "upstream"]);
   const page = explain("job-status/failed-decreased");
   assert.match(page.source, /^kube-apiserver: /);
   page.title = "mine";

@@ -20,14 +20,14 @@ export async function* lines(file) {
 }
 
 /**
- * Calls `compare` with each line of `target/answers.ndjson`, or of the file in ANSWERS. `compare` returns the number of compared findings, or
+ * Calls `compare` with each line of `target/expected.ndjson`, or of the file in EXPECTED_RESULTS. `compare` returns the number of compared findings, or
  * undefined for an unsupported request.
  */
 export async function compareAll(entryPoint, compare) {
   const start = Date.now();
   let requests = 0;
   let findings = 0;
-  for await (const line of lines(process.env.ANSWERS ?? "target/answers.ndjson")) {
+  for await (const line of lines(process.env.EXPECTED_RESULTS ?? "target/expected.ndjson")) {
     const compared = compare(line);
     requests += compared === undefined ? 0 : 1;
     findings += compared ?? 0;

@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { diff, explain, kinds, lint, releases, review, rules } from "managed-by";
 import { asAnswer, compareAll, lines, read, root } from "./support.mjs";
 
-test("every request gets the library's answer", async () => {
-  await compareAll("npm, as the policy", ({ name, request, settings, answer }) => {
-    const as = (...asked) => assert.deepEqual(asAnswer(review(...asked)), answer, `${name}: ${request}`);
+test("every request gets the library's response", async () => {
+  await compareAll("npm, as the policy", ({ name, request, settings, response }) => {
+    const as = (...asked) => assert.deepEqual(asAnswer(review(...asked)), response, `${name}: ${request}`);
     as(request, settings);
     // In its envelope, and as an object if that keeps its numbers.
     as(`{"request":${request}}`, JSON.stringify(settings));
@@ -20,7 +20,7 @@ test("every request gets the library's answer", async () => {
   });
 });
 
-/** Upstream's answer and ours differ in these on purpose. */
+/** Upstream's response and ours differ in these on purpose. */
 function known() {
   const entries = read("parity/known-differences.txt").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return entries.map((line) => line.split(" -> ")[0]);
@@ -29,7 +29,7 @@ function known() {
 /** The rules that the policy leaves to the API server. Tools, which have none, switch them on. */
 const ALL = Object.fromEntries(rules().filter((rule) => rule.upstream && rule.enforcement === "off").map((rule) => [rule.id, "deny"]));
 
-test("every vector gets kube-apiserver's answer, of each release", async () => {
+test("every vector gets kube-apiserver's response, of each release", async () => {
   const differences = known();
   let count = 0;
   const files = readdirSync(join(root, "parity/vectors"));
@@ -41,27 +41,27 @@ test("every vector gets kube-apiserver's answer, of each release", async () => {
       const request = { kind: { group, version, kind: object.kind }, operation, subResource, object, oldObject };
       const resource = { group, version, resource: kinds().find(({ kind }) => kind === object.kind)?.plural ?? "jobs" };
       const differs = differences.some((prefix) => name.startsWith(prefix));
-      for (const answer of vector.answers) {
-        for (const release of answer.releases) {
+      for (const response of vector.answers) {
+        for (const release of response.releases) {
           const verdict = review({ ...request, resource, name: object.metadata?.name ?? "" }, { kubernetes_version: release, rules: ALL });
           const errors = verdict.findings.filter((finding) => finding.upstream && finding.enforcement === "deny");
           const ours = { errors: [...new Set(errors.map(({ text }) => text))], message: verdict.code === 400 ? "" : (verdict.message ?? "") };
-          const theirs = { errors: (answer.errors ?? []).map(({ error }) => error), message: answer.message ?? "" };
+          const theirs = { errors: (response.errors ?? []).map(({ error }) => error), message: response.message ?? "" };
           const isUnreadable = verdict.code === 400;
-          const isSame = isUnreadable === (answer.unreadable ?? false) && JSON.stringify(ours) === JSON.stringify(theirs);
+          const isSame = isUnreadable === (response.unreadable ?? false) && JSON.stringify(ours) === JSON.stringify(theirs);
           assert.equal(isSame, !differs, `${name} on ${release}: ${JSON.stringify(ours)}, not ${JSON.stringify(theirs)}`);
           count += 1;
         }
       }
     }
   }
-  // Each release has an answer to each vector.
+  // Each release has an response to each vector.
   assert.ok(count > 12_000 && count % releases().length === 0, `${count}`);
 });
 
 test("the library says the same, of each release", async () => {
   const told = ({ findings }, releases) => findings.flatMap((finding) => (finding.releases ?? releases).map((release) => {
-    const text = finding.texts?.find((of) => of.releases.includes(release))?.text ?? finding.text;
+    const text = finding.messages?.find((of) => of.releases.includes(release))?.message ?? finding.message;
     return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
   await compareAll("npm, of each release", ({ name, request, settings, evaluation }) => {
@@ -71,8 +71,8 @@ test("the library says the same, of each release", async () => {
     const ours = releases().flatMap((release) => {
       const verdict = review(request, { ...settings, kubernetes_version: release, rules: { ...ALL, ...settings.rules } });
       const { releases: _, ...releaseVerdict } = evaluation.releaseVerdicts.find((of) => of.releases.includes(release));
-      const { findings, ...answer } = verdict;
-      assert.deepEqual(answer, releaseVerdict, `${name} on ${release}: ${request}`);
+      const { findings, ...response } = verdict;
+      assert.deepEqual(response, releaseVerdict, `${name} on ${release}: ${request}`);
       return told(verdict, [release]);
     });
     assert.deepEqual(new Set(ours), new Set(told(evaluation, [])), `${name}: ${request}`);
@@ -97,10 +97,10 @@ test("the example of each rule's page is evaluated as the page says", () => {
 
 test("lint and diff say what review says, with all rules, to the request that they make", async () => {
   let count = 0;
-  for await (const { name, request: text, settings, answer } of lines("target/answers.ndjson")) {
+  for await (const { name, request: text, settings, response } of lines("target/expected.ndjson")) {
     const request = JSON.parse(text);
     const { operation, subResource = "", object, oldObject, userInfo, namespace } = request;
-    const isKnown = answer.audit_annotations !== undefined || answer.accepted;
+    const isKnown = response.audit_annotations !== undefined || response.accepted;
     if (name.includes(":") || !["CREATE", "UPDATE"].includes(operation) || !["", "status"].includes(subResource) || !isKnown) {
       continue;
     }

@@ -1,5 +1,5 @@
 // A history that was dropped on the page: how far it is, a timeline, and what was found.
-import { explain, type ReplayStep, type ReplayTally } from "managed-by/web";
+import { explain, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { byId, h, prose, svg } from "./dom.js";
 import type { Operation, Question } from "./question.js";
 import type { Job, News } from "./replay-worker.js";
@@ -134,7 +134,7 @@ export class ReplayView {
     this.#timeline.replaceChildren(picture);
   }
 
-  #show(tally: ReplayTally, release?: string): void {
+  #show(tally: ReplaySummary, release?: string): void {
     const { counts, rows, unknown } = tally;
     this.#draw(counts.lines);
     const number = (count: number, word: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, count.toLocaleString("en")), h("dt", {}, word));
@@ -171,7 +171,7 @@ export class ReplayView {
   }
 }
 
-function table(tally: ReplayTally, release?: string): HTMLElement {
+function table(tally: ReplaySummary, release?: string): HTMLElement {
   const [ofRule, ...labels] = ["Rule", "Kind", "Times", "Releases", "Lines", "First object"];
   const head = h("tr", {}, ...[ofRule ?? "", ...labels].map((text) => h("th", { scope: "col" }, text)));
   const rows = tally.rows.map((row) => {

@@ -1,5 +1,5 @@
 // Replays a file away from the page, so that the page stays as quick as it was.
-import { init, ManagedByError, replay, type ReplayStep, type ReplayTally } from "managed-by/web";
+import { init, ManagedByError, replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { type States, statesOf } from "./states.js";
 
 /** A file to replay with settings, or to look for the states of a step in. */
@@ -7,7 +7,7 @@ export type Job = { file: Blob; settings: string } | { file: Blob; step: ReplayS
 
 export type News =
   | { kind: "progress"; bytes: number; steps: ReplayStep[] }
-  | { kind: "done"; tally: ReplayTally }
+  | { kind: "done"; tally: ReplaySummary }
   | { kind: "states"; states: States | undefined }
   | { kind: "failed"; message: string };
 

@@ -27,7 +27,7 @@ const METADATA = object({
   labels: object({ "kueue.x-k8s.io/queue-name": text("The queue of Kueue that admits the workload.") }),
   annotations: object({}),
   finalizers: list(text("Who has to be done before the object is gone.")),
-  deletionTimestamp: time("The object is being deleted since then. Site-specific rules are silent."),
+  deletionTimestamp: time("The object is being deleted since then. Cluster-specific rules are silent."),
   ownerReferences: list(object({ apiVersion: text(""), kind: text(""), name: text(""), uid: text(""), controller: oneOf("", true, false) })),
   uid: text("The API server gives it."),
 });

@@ -162,7 +162,7 @@ function card(finding: Finding, isOpen: boolean, actions: Actions): HTMLElement 
 
 /** The finding without its path, which stands beside it. */
 function messageOf(finding: Finding): string {
-  const text = finding.text.startsWith(`${finding.path}: `) ? finding.text.slice(finding.path.length + 2) : finding.text;
+  const text = finding.message.startsWith(`${finding.path}: `) ? finding.message.slice(finding.path.length + 2) : finding.message;
   const { releases } = finding;
   return releases === undefined ? text : `${text} (kube-apiserver ${span(releases)} denies it)`;
 }

@@ -39,7 +39,7 @@ export async function launch() {
 
 /** The library's answer to each example, by name. */
 export function answers() {
-  const lines = readFileSync(join(root, "target/answers.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+  const lines = readFileSync(join(root, "target/expected.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
   return new Map(lines.filter(({ name }) => /^[a-z]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
 }
 

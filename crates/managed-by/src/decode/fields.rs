@@ -1,4 +1,4 @@
-//! Functions for `#[serde(deserialize_with = "...")]` that decode fields like Go's decoder, and `null` as an absent value.
+//! Functions for `#[serde(deserialize_with = "...")]` that decode fields like Go's decoder, and treat `null` as absent.
 //!
 
 use std::borrow::Cow;
@@ -126,7 +126,7 @@ where
 #[derive(Default, Deserialize)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// An `int32`.
+/// Integer that is decoded like Go's `int32`.
 struct Int32(i32);
 
 impl<'de> Deserialize<'de> for Int32 {
@@ -160,7 +160,8 @@ impl Visitor<'_> for Int32Visitor {
     }
 }
 
-/// Struct that is read from a JSON object. Derived implementations also accept an array of the fields' values.
+/// Struct that can be decoded only from a JSON object. Derived `Deserialize` implementations also accept an array of the field
+/// values.
 pub(crate) struct StrictObject<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {

@@ -169,12 +169,12 @@ pub struct Rule {
     pub(crate) default: Enforcement,
     pub(crate) scope: Scope,
     #[cfg(feature = "docs")]
-    about: About,
+    docs: OptionalDocs,
 }
 
 /// Parts of a description that only tools use. They would increase the size of the Wasm module by half.
 #[cfg(feature = "docs")]
-struct About {
+struct OptionalDocs {
     documentation: Documentation,
     anchor: RuleSource,
     applies: fn(&Kind<'_>) -> bool,
@@ -190,8 +190,8 @@ pub(crate) enum Scope {
     ApiAndCustomKinds,
     /// Rules that the admin configures for a cluster. They don't run on objects that are being deleted, so that they never block a
     /// deletion, and allow exempt users.
-    Site,
-    /// Like [`Scope::Site`], for writes that would prevent the policy from enforcing the admin's configuration. Warns by default,
+    Cluster,
+    /// Like [`Scope::Cluster`], for writes that would prevent the policy from enforcing the admin's configuration. Warns by default,
     /// and denies if the settings configure delegation (`role`, `controllers`, `namespaces`).
     Guard,
 }
@@ -217,7 +217,7 @@ impl Rule {
             default: Enforcement::Deny,
             scope: Scope::Api,
             #[cfg(feature = "docs")]
-            about: About {
+            docs: OptionalDocs {
                 documentation: page::documentation(page),
                 anchor: RuleSource::Upstream {
                     function: check.function,
@@ -247,7 +247,7 @@ impl Rule {
             default: Enforcement::Deny,
             scope: Scope::Api,
             #[cfg(feature = "docs")]
-            about: About {
+            docs: OptionalDocs {
                 documentation: page::documentation(page),
                 anchor: RuleSource::Policy {
                     source: page::source(page),
@@ -274,9 +274,9 @@ impl Rule {
     ) -> Self {
         Self {
             #[cfg(feature = "docs")]
-            about: About {
+            docs: OptionalDocs {
                 applies,
-                ..self.about
+                ..self.docs
             },
             ..self
         }
@@ -290,7 +290,7 @@ impl Rule {
     /// Returns the source.
     #[cfg(feature = "docs")]
     pub fn source(&self) -> &RuleSource {
-        &self.about.anchor
+        &self.docs.anchor
     }
 
     /// Returns the enforcement with default settings.
@@ -301,13 +301,13 @@ impl Rule {
     /// Returns the documentation.
     #[cfg(feature = "docs")]
     pub fn documentation(&self) -> &Documentation {
-        &self.about.documentation
+        &self.docs.documentation
     }
 
     /// Returns true if the rule applies to a kind.
     #[cfg(feature = "docs")]
     pub fn applies_to(&self, kind: &Kind<'_>) -> bool {
-        (self.about.applies)(kind)
+        (self.docs.applies)(kind)
     }
 
     /// Returns true if this is a check of kube-apiserver, so that messages must be the same.
@@ -316,7 +316,7 @@ impl Rule {
     }
 
     /// Returns true if the rule exists in a release. Rules of this project exist in all releases.
-    pub fn holds_in(&self, release: Release) -> bool {
+    pub fn exists_in(&self, release: Release) -> bool {
         self.upstream.is_none_or(|(since, until)| {
             since <= release && until.is_none_or(|until| release <= until)
         })
@@ -328,8 +328,8 @@ impl Rule {
     }
 
     /// Returns true if the admin configures the rule for a cluster.
-    pub fn is_site_specific(&self) -> bool {
-        matches!(self.scope, Scope::Site | Scope::Guard)
+    pub fn is_cluster_specific(&self) -> bool {
+        matches!(self.scope, Scope::Cluster | Scope::Guard)
     }
 
     /// Returns true if the rule denies by default only if the settings configure delegation, and otherwise warns.

@@ -36,7 +36,7 @@ impl Serialize for ReleaseVerdict<'_> {
     }
 }
 
-/// JSON representation of a finding. `text` is the message of the newest release. `texts` has the messages of all releases, if they
+/// JSON representation of a finding. `message` is the message of the newest release. `messages` has the messages of all releases, if they
 /// differ. `releases` has the releases with the finding, if the caller chose them or only some have it.
 struct FindingJson<'f> {
     finding: &'f MergedFinding<'f>,
@@ -55,7 +55,7 @@ impl Serialize for FindingJson<'_> {
         map.serialize_entry("upstream", &finding.finding().is_upstream())?;
         map.serialize_entry("path", finding.path())?;
         map.serialize_entry("type", &finding.error().error_type())?;
-        map.serialize_entry("text", &finding.text())?;
+        map.serialize_entry("message", &finding.message())?;
         map.serialize_entry("detail", finding.detail())?;
         if let Some(suggestion) = finding.error().suggestion() {
             map.serialize_entry("suggestion", suggestion)?;
@@ -64,9 +64,9 @@ impl Serialize for FindingJson<'_> {
         if let Some(releases) = releases.or(has_verdicts.then(|| finding.releases())) {
             map.serialize_entry("releases", &releases)?;
         }
-        let texts = finding.texts();
-        if texts.len() > 1 {
-            map.serialize_entry("texts", &texts)?;
+        let messages = finding.messages();
+        if messages.len() > 1 {
+            map.serialize_entry("messages", &messages)?;
         }
         map.end()
     }

@@ -1,11 +1,10 @@
-//! Merged result of evaluating one request under several Kubernetes releases. `review` creates it for the command line,
-//! the npm package and the Go package.
+//! Merged results of evaluating one request under several Kubernetes releases, for the CLI, the npm package and the Go package.
 
 mod json;
 
 use std::fmt;
 
-use crate::catalogue;
+use crate::catalog;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{ErrorType, FieldError, Finding};
 use crate::release::{Release, ReleaseSet};
@@ -25,7 +24,7 @@ pub struct Evaluation<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReleaseVerdict<'a> {
-    /// Releases, which are never empty.
+    /// Releases with this verdict; never empty.
     pub releases: ReleaseSet,
     /// Verdict of the policy with `kubernetes_version` set to any of the releases.
     pub verdict: Verdict<'a>,
@@ -38,7 +37,7 @@ pub struct ReleaseVerdict<'a> {
 #[derive(Clone, PartialEq, Eq)]
 pub struct MergedFinding<'a> {
     enforcement: Enforcement,
-    place: usize,
+    ordinal: usize,
     /// Newest of the releases, with its finding.
     newest: (Release, Finding<'a>),
     /// Findings of the releases, oldest first. Releases with equal findings share an entry.
@@ -49,20 +48,20 @@ pub struct MergedFinding<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ReleaseMessage {
-    /// Releases, which are never empty.
+    /// Releases with this message; never empty.
     pub releases: ReleaseSet,
     /// Error type.
     #[serde(rename = "type")]
     pub error_type: ErrorType,
     /// Complete error message: path, type, value, detail.
-    pub text: String,
+    pub message: String,
     /// Detail of the error.
     pub detail: String,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Creates the result for a release that the settings choose.
-    pub(crate) fn of_settings(verdict: Verdict<'a>, release: Release) -> Self {
+    /// Creates the result for the release that the settings select.
+    pub(crate) fn from_verdict(verdict: Verdict<'a>, release: Release) -> Self {
         Self {
             findings: merge_findings(&[(release.into(), &verdict.findings)]),
             verdict,
@@ -70,9 +69,9 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Creates a result with the same verdict from all releases, for a request that no rule evaluates. Without a set, the settings
-    /// choose the release.
-    pub fn of_all(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
+    /// Creates a result with the same verdict for all releases, for a request that no rule evaluates. If `releases` is [`None`],
+    /// the settings select the release.
+    pub fn uniform(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
         Self {
             findings: merge_findings(&[(releases.unwrap_or_default(), &verdict.findings)]),
             release_verdicts: releases
@@ -86,8 +85,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share an [`ReleaseVerdict`].
-    pub(crate) fn of_releases(
+    /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share a [`ReleaseVerdict`].
+    pub(crate) fn from_release_verdicts(
         request: &AdmissionRequest<'_>,
         verdicts: Vec<(ReleaseSet, Verdict<'a>)>,
     ) -> Self {
@@ -103,14 +102,14 @@ impl<'a> Evaluation<'a> {
         }
         let by_release = release_verdicts.iter();
         let by_release: Vec<_> = by_release
-            .map(|o| (o.releases, &*o.verdict.findings))
+            .map(|v| (v.releases, &*v.verdict.findings))
             .collect();
         let findings = merge_findings(&by_release);
         let verdict = match &*release_verdicts {
             [only] => only.verdict.clone(),
             release_verdicts => {
                 let verdicts: Vec<&Verdict<'a>> =
-                    release_verdicts.iter().map(|o| &o.verdict).collect();
+                    release_verdicts.iter().map(|v| &v.verdict).collect();
                 let findings = findings.iter();
                 let findings = findings.flat_map(MergedFinding::representative_findings);
                 merge_verdicts(request, &verdicts, findings.collect())
@@ -156,13 +155,13 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Returns the result of one of the evaluated releases, as if the settings chose it.
-    pub fn only(&self, release: Release) -> Option<Self> {
+    pub fn for_release(&self, release: Release) -> Option<Self> {
         let release_verdict = self
             .release_verdicts
             .iter()
-            .find(|o| o.releases.contains(release));
+            .find(|v| v.releases.contains(release));
         release_verdict
-            .map(|release_verdict| Self::of_settings(release_verdict.verdict.clone(), release))
+            .map(|release_verdict| Self::from_verdict(release_verdict.verdict.clone(), release))
     }
 
     /// Returns the evaluated releases that deny the request.
@@ -171,7 +170,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Returns the evaluated releases that allow the request.
-    pub fn accepted_by(&self) -> ReleaseSet {
+    pub fn allowed_by(&self) -> ReleaseSet {
         self.releases_where(Decision::is_allowed)
     }
 
@@ -179,7 +178,7 @@ impl<'a> Evaluation<'a> {
         let release_verdicts = self.release_verdicts.iter();
         let matching =
             release_verdicts.filter(|release_verdict| matches(&release_verdict.verdict.decision));
-        matching.fold(ReleaseSet::default(), |set, o| set.union(o.releases))
+        matching.fold(ReleaseSet::default(), |set, v| set.union(v.releases))
     }
 }
 
@@ -205,8 +204,8 @@ impl<'a> MergedFinding<'a> {
     }
 
     /// Returns the number of earlier findings of the rule at this path.
-    pub fn place(&self) -> usize {
-        self.place
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
     }
 
     /// Returns the evaluated releases with this finding. If the settings choose the release, returns [`Finding::releases`], or else
@@ -216,7 +215,7 @@ impl<'a> MergedFinding<'a> {
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
     }
 
-    /// Returns the finding of the newest of these releases.
+    /// Returns the finding in the newest release of [`MergedFinding::releases`].
     pub fn finding(&self) -> &Finding<'a> {
         &self.newest.1
     }
@@ -227,29 +226,29 @@ impl<'a> MergedFinding<'a> {
     }
 
     /// Returns the error message of the newest of these releases.
-    pub fn text(&self) -> String {
-        self.error().text(self.newest.0)
+    pub fn message(&self) -> String {
+        self.error().message(self.newest.0)
     }
 
     /// Returns the error message of each of these releases, oldest first. Releases with the same message share an entry.
-    pub fn texts(&self) -> Vec<ReleaseMessage> {
-        let mut texts: Vec<ReleaseMessage> = Vec::new();
+    pub fn messages(&self) -> Vec<ReleaseMessage> {
+        let mut messages: Vec<ReleaseMessage> = Vec::new();
         for (releases, finding) in &self.by_release {
             let error = finding.error();
             for release in releases.iter() {
-                let text = error.text(release);
-                match texts.iter_mut().find(|known| known.text == text) {
+                let message = error.message(release);
+                match messages.iter_mut().find(|known| known.message == message) {
                     Some(known) => known.releases = known.releases.union(release.into()),
-                    None => texts.push(ReleaseMessage {
+                    None => messages.push(ReleaseMessage {
                         releases: release.into(),
                         error_type: error.error_type(),
-                        text,
+                        message,
                         detail: error.detail().to_owned(),
                     }),
                 }
             }
         }
-        texts
+        messages
     }
 
     /// Returns the findings for a message about all releases: one per error type, each from the newest release with that type.
@@ -272,7 +271,7 @@ impl<'a> MergedFinding<'a> {
         let by_release = self.by_release.into_iter();
         MergedFinding {
             enforcement: self.enforcement,
-            place: self.place,
+            ordinal: self.ordinal,
             newest: (self.newest.0, self.newest.1.into_owned()),
             by_release: by_release.map(|(set, f)| (set, f.into_owned())).collect(),
         }
@@ -299,10 +298,12 @@ impl fmt::Display for MergedFinding<'_> {
             _ => "",
         };
         let id = self.rule().id();
-        for (index, message) in self.texts().iter().enumerate() {
-            let ReleaseMessage { releases, text, .. } = message;
+        for (index, message) in self.messages().iter().enumerate() {
+            let ReleaseMessage {
+                releases, message, ..
+            } = message;
             let line_break = if index > 0 { "\n" } else { "" };
-            write!(f, "{line_break}{releases}: {warning}{text} [{id}]")?;
+            write!(f, "{line_break}{releases}: {warning}{message} [{id}]")?;
         }
         Ok(())
     }
@@ -320,8 +321,8 @@ fn has_same_rule_and_path(one: &Finding<'_>, other: &Finding<'_>) -> bool {
     one.rule() == other.rule() && one.error().path() == other.error().path()
 }
 
-/// Merges the findings of releases, in the order of the rules. Each list applies to the releases next to it, except findings that
-/// have their own releases.
+/// Merges the findings of releases, in the order of the rules. Each list applies to the release set that it is paired with, except
+/// for findings that have their own releases.
 pub(crate) fn merge_findings<'a>(
     by_release: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
 ) -> Vec<MergedFinding<'a>> {
@@ -329,23 +330,23 @@ pub(crate) fn merge_findings<'a>(
     for (set, findings) in by_release {
         for (index, (enforcement, finding)) in findings.iter().enumerate() {
             let earlier = findings.iter().take(index);
-            let place = earlier
+            let ordinal = earlier
                 .filter(|(_, f)| has_same_rule_and_path(f, finding))
                 .count();
             let releases = finding.releases().unwrap_or(*set);
             let is_same = |known: &&mut MergedFinding<'_>| {
-                (known.enforcement, known.place) == (*enforcement, place)
+                (known.enforcement, known.ordinal) == (*enforcement, ordinal)
                     && has_same_rule_and_path(known.finding(), finding)
             };
             if let Some(known) = all.iter_mut().find(is_same) {
                 known.add(releases, finding);
                 continue;
             }
-            let order = catalogue::position(finding.rule());
-            let index = all.partition_point(|known| catalogue::position(known.rule()) <= order);
+            let order = catalog::position(finding.rule());
+            let index = all.partition_point(|known| catalog::position(known.rule()) <= order);
             let found = MergedFinding {
                 enforcement: *enforcement,
-                place,
+                ordinal,
                 newest: (releases.newest().unwrap_or_default(), finding.clone()),
                 by_release: vec![(releases, finding.clone())],
             };

@@ -2,7 +2,9 @@
 
 use super::status::{Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
-use super::{APP_WRAPPER_CONTROLLER, About, Kind, KindDocs, Status, Template, ValueConstraint};
+use super::{
+    APP_WRAPPER_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules, Template, ValueConstraint,
+};
 
 pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     group: "workload.codeflare.dev",
@@ -10,9 +12,9 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     name: "AppWrapper",
     plural: "appwrappers",
     reserved_value: Some(APP_WRAPPER_CONTROLLER),
-    constraint: ValueConstraint::Open,
+    constraint: ValueConstraint::Any,
     templates: &[("spec.components[].template", Template::Any)],
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(phase(&["Terminating"])),
             deployed: Some(is_true("ResourcesDeployed")),
@@ -22,7 +24,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         totals: &["status.resettingCount"],
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "a webhook, which may be off, checks immutability, but neither form nor status",
         unchecked: "nothing looks into components of unknown kinds",
         source: "appwrapper_controller.go: only a deletion leads out of `Succeeded` and `Failed`. After a failure, Kueue's `Finished` comes when `ResourcesDeployed` is gone. `resettingCount` never falls",

@@ -1,6 +1,6 @@
 //! `batch`: Job and CronJob.
 
-use super::{About, FieldLocation, JOB_CONTROLLER, Kind, KindDocs, Status};
+use super::{FieldLocation, JOB_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules};
 
 /// Job, the only kind whose `managedBy` and status kube-apiserver itself validates (KEP-4368).
 pub(crate) static JOB: Kind<'static> = Kind {
@@ -9,8 +9,8 @@ pub(crate) static JOB: Kind<'static> = Kind {
     name: "Job",
     plural: "jobs",
     reserved_value: Some(JOB_CONTROLLER),
-    status: Status::Job,
-    about: About::new(KindDocs {
+    status: StatusRules::Job,
+    docs: OptionalDocs::new(KindDocs {
         checks: "kube-apiserver checks the form, immutability and the whole status, if the feature `JobManagedBy` is on",
         unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is off, the API server drops the field",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
@@ -27,7 +27,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     managed_by_path: "spec.jobTemplate.spec.managedBy",
     reserved_value: Some(JOB_CONTROLLER),
     location: FieldLocation::Template("Job"),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "kube-apiserver checks the form. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",
         source: "`pkg/apis/batch/validation`, KEP-4368",

@@ -7,7 +7,7 @@ use super::{Kind, KindDocs, Template};
 impl Kind<'_> {
     /// Returns the documentation of the kind.
     pub fn docs(&self) -> &KindDocs {
-        &self.about.docs
+        &self.docs.docs
     }
 
     /// Returns the paths that the rule `managed-by/template` reads, with `[]` for lists: `managedBy` in each template, or the whole

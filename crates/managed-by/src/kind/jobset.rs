@@ -1,7 +1,7 @@
 //! `jobset.x-k8s.io`: JobSet, which creates Jobs.
 
 use super::status::{Outcome, StatusProfile, is_true};
-use super::{About, JOB_SET_CONTROLLER, Kind, KindDocs, Status, Template, batch};
+use super::{JOB_SET_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules, Template, batch};
 
 pub(super) static JOB_SET: Kind<'static> = Kind {
     group: "jobset.x-k8s.io",
@@ -13,7 +13,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         "spec.replicatedJobs[].template",
         Template::Object(&batch::JOB),
     )],
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         outcome: Some(Outcome::new(is_true("Completed"), is_true("Failed"))),
         terminal_state: Some("status.terminalState"),
         totals: &["status.restarts", "status.restartsCountTowardsMax"],
@@ -29,7 +29,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         exclusive: Some(("StartupPolicyInProgress", "StartupPolicyCompleted")),
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "a webhook checks the form and immutability, but not the status",
         unchecked: "no check compares `restartsCountTowardsMax` with `restarts`",
         source: "`JobSetStatus`; `jobSetFinished`, `setJobSetCompletedCondition`, `setJobSetFailedCondition` and `exclusiveConditions` in pkg/controllers",

@@ -3,7 +3,8 @@
 use super::status::{DualOutcome, End, Outcome, StatusProfile, TerminalStates, is_true};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{
-    About, Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, Status, TRAINING_OPERATOR, ValueConstraint,
+    Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, OptionalDocs, StatusRules, TRAINING_OPERATOR,
+    ValueConstraint,
 };
 
 const MANAGED_BY: &str = "spec.runPolicy.managedBy";
@@ -87,8 +88,8 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     managed_by_path: MANAGED_BY,
     reserved_value: Some(TRAINING_OPERATOR),
     constraint: CONSTRAINT,
-    status: Status::Custom(&STATUS),
-    about: About::new(KindDocs {
+    status: StatusRules::Custom(&STATUS),
+    docs: OptionalDocs::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,
         source: SOURCE,
@@ -99,8 +100,8 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
 pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     name: "PyTorchJob",
     plural: "pytorchjobs",
-    status: Status::Custom(&PY_TORCH_STATUS),
-    about: About::new(KindDocs {
+    status: StatusRules::Custom(&PY_TORCH_STATUS),
+    docs: OptionalDocs::new(KindDocs {
         checks: "a webhook checks for one of two values. The field may change",
         unchecked: NO_CONTROLLER,
         source: DUAL_SOURCE,
@@ -111,8 +112,8 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
 pub(super) static TF_JOB: Kind<'static> = Kind {
     name: "TFJob",
     plural: "tfjobs",
-    status: Status::Custom(&TF_STATUS),
-    about: About::new(KindDocs {
+    status: StatusRules::Custom(&TF_STATUS),
+    docs: OptionalDocs::new(KindDocs {
         checks: WEBHOOK,
         unchecked: NO_CONTROLLER,
         source: DUAL_SOURCE,
@@ -135,9 +136,9 @@ pub(super) static PADDLE_JOB: Kind<'static> = Kind {
 pub(super) static JAX_JOB: Kind<'static> = Kind {
     name: "JAXJob",
     plural: "jaxjobs",
-    constraint: ValueConstraint::Open,
+    constraint: ValueConstraint::Any,
     honors_managed_by: false,
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "nothing",
         unchecked: "its built-in controller ignores the field, so two controllers run a delegated JAXJob",
         source: SOURCE,
@@ -148,9 +149,9 @@ pub(super) static JAX_JOB: Kind<'static> = Kind {
 pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
     name: "MPIJob",
     plural: "mpijobs",
-    constraint: ValueConstraint::Open,
-    status: Status::Custom(&MPI_V1_STATUS),
-    about: About::new(KindDocs {
+    constraint: ValueConstraint::Any,
+    status: StatusRules::Custom(&MPI_V1_STATUS),
+    docs: OptionalDocs::new(KindDocs {
         checks: "nothing",
         unchecked: NO_CONTROLLER,
         source: MPI_SOURCE,
@@ -163,9 +164,9 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     name: "MPIJob",
     plural: "mpijobs",
     reserved_value: Some(MPI_OPERATOR),
-    constraint: ValueConstraint::Open,
-    status: Status::Custom(&MPI_STATUS),
-    about: About::new(KindDocs {
+    constraint: ValueConstraint::Any,
+    status: StatusRules::Custom(&MPI_STATUS),
+    docs: OptionalDocs::new(KindDocs {
         checks: "nothing, because the controller checks the value only after it has stepped back",
         unchecked: NO_CONTROLLER,
         source: "mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails it without that time, and a later success takes the failure back",

@@ -1,5 +1,5 @@
-//! Kinds with a `managedBy` field: one profile per kind, one module per API group. The rules read these profiles instead of naming
-//! kinds.
+//! Kinds with a `managedBy` field: one profile per kind, one module per API group. Rules use these profiles instead of matching on
+//! kind names.
 
 mod appwrapper;
 mod batch;
@@ -36,7 +36,7 @@ pub enum ValueConstraint<'k> {
     /// One of these values.
     OneOf(&'k [&'k str]),
     /// Any string, including `""`.
-    Open,
+    Any,
 }
 
 /// Reconciler of an object, according to its `managedBy`.
@@ -75,9 +75,9 @@ impl<'v> Mode<'v> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindDocs {
-    /// Checks of the project itself on `managedBy` and on the status.
+    /// Validation of `managedBy` and of the status by the kind's own project.
     pub checks: &'static str,
-    /// Gaps that neither the project nor this policy can check.
+    /// Invariants that neither the kind's own project nor this policy validates.
     pub unchecked: &'static str,
     /// Sources of the profile: API comments and controller code, as of August 2026.
     pub source: &'static str,
@@ -85,12 +85,12 @@ pub struct KindDocs {
 
 /// Documentation of a kind; empty without the feature `docs`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct About {
+pub(crate) struct OptionalDocs {
     #[cfg(feature = "docs")]
     docs: KindDocs,
 }
 
-impl About {
+impl OptionalDocs {
     #[cfg(feature = "docs")]
     const fn new(docs: KindDocs) -> Self {
         Self { docs }
@@ -115,7 +115,7 @@ pub struct Kind<'k> {
     pub(crate) plural: &'k str,
     /// Path of `managedBy`.
     pub(crate) managed_by_path: &'k str,
-    /// Value that means the built-in controller, like an unset field, if the kind has one.
+    /// Value that selects the built-in controller, like an unset field, if the kind has one.
     pub(crate) reserved_value: Option<&'k str>,
     pub(crate) location: FieldLocation<'k>,
     pub(crate) constraint: ValueConstraint<'k>,
@@ -127,11 +127,14 @@ pub struct Kind<'k> {
     pub(crate) templates: &'k [(&'k str, Template<'k>)],
     /// Path of the number of retries.
     pub(crate) retries: Option<&'k str>,
-    pub(crate) status: Status<'k>,
-    /// True if the kind is from `custom_kinds`, and not known to the library.
-    pub(crate) is_declared: bool,
-    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
-    pub(crate) about: About,
+    pub(crate) status: StatusRules<'k>,
+    /// True if the kind is declared in `custom_kinds` and not built into the library.
+    pub(crate) is_custom: bool,
+    #[cfg_attr(
+        not(feature = "docs"),
+        expect(dead_code, reason = "empty without the feature `docs`")
+    )]
+    pub(crate) docs: OptionalDocs,
 }
 
 impl Kind<'_> {
@@ -149,9 +152,9 @@ impl Kind<'_> {
         honors_managed_by: true,
         templates: &[],
         retries: None,
-        status: Status::Unchecked,
-        is_declared: false,
-        about: About::new(KindDocs {
+        status: StatusRules::Unchecked,
+        is_custom: false,
+        docs: OptionalDocs::new(KindDocs {
             checks: "",
             unchecked: "",
             source: "",
@@ -161,7 +164,7 @@ impl Kind<'_> {
 
 /// Status rules that apply to a kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Status<'k> {
+pub(crate) enum StatusRules<'k> {
     /// No rules.
     Unchecked,
     /// kube-apiserver's rules about the status of a Job.
@@ -231,7 +234,7 @@ pub(crate) const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 /// Reserved values of all kinds, each with a description of the workloads that the controller runs.
 ///
 /// Source: the API constants of the projects (`JobControllerName`, `JobSetControllerName`, ...), read in August 2026.
-pub static RESERVED: &[(&str, &str)] = &[
+pub static RESERVED_VALUES: &[(&str, &str)] = &[
     (JOB_CONTROLLER, "Jobs"),
     (JOB_SET_CONTROLLER, "JobSets"),
     (TRAIN_JOB_CONTROLLER, "TrainJobs"),
@@ -245,7 +248,7 @@ pub static RESERVED: &[(&str, &str)] = &[
 /// Known external controllers under a domain that built-in controllers also use.
 ///
 /// Source: Kueue, `MultiKueueControllerName`.
-pub(crate) static EXTERNAL: &[&str] = &[MULTIKUEUE];
+pub(crate) static EXTERNAL_CONTROLLERS: &[&str] = &[MULTIKUEUE];
 
 impl<'k> Kind<'k> {
     /// Returns the known kind with a group, version and name.
@@ -286,7 +289,7 @@ impl<'k> Kind<'k> {
         self.managed_by_path
     }
 
-    /// Returns the value that means the built-in controller, like an unset field. A kind from `custom_kinds` may have none.
+    /// Returns the value that selects the built-in controller, like an unset field. A kind from `custom_kinds` may have none.
     pub fn reserved_value(&self) -> Option<&'k str> {
         self.reserved_value
     }
@@ -312,10 +315,10 @@ impl<'k> Kind<'k> {
     }
 
     /// Returns the name of the kind that is delegated: this kind, or the kind of its template.
-    pub fn workload(&self) -> &'k str {
+    pub fn workload_kind(&self) -> &'k str {
         match self.location {
             FieldLocation::Workload => self.name,
-            FieldLocation::Template(made) => made,
+            FieldLocation::Template(kind) => kind,
         }
     }
 
@@ -325,16 +328,19 @@ impl<'k> Kind<'k> {
     }
 
     /// Returns true if the kind has a status profile that satisfies a predicate.
-    pub(crate) fn has_status_rule(&self, holds: impl Fn(&StatusProfile<'_>) -> bool) -> bool {
+    pub(crate) fn status_profile_matches(
+        &self,
+        holds: impl Fn(&StatusProfile<'_>) -> bool,
+    ) -> bool {
         self.status_profile().is_some_and(holds)
     }
 
-    /// Returns true if the status of the kind has rules.
+    /// Returns true if there are rules about the status of the kind.
     pub fn has_status_rules(&self) -> bool {
-        !matches!(self.status, Status::Unchecked)
+        !matches!(self.status, StatusRules::Unchecked)
     }
 
-    /// Returns the reconciler of an object of this kind with a `managedBy`.
+    /// Returns the mode of an object of this kind with the given `managedBy`.
     pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Mode<'v> {
         match managed_by {
             Some(value) if Some(value) != self.reserved_value => Mode::Delegated(value),
@@ -344,15 +350,15 @@ impl<'k> Kind<'k> {
 
     pub(crate) fn status_profile(&self) -> Option<&'k StatusProfile<'k>> {
         match self.status {
-            Status::Custom(profile) => Some(profile),
-            Status::Unchecked | Status::Job => None,
+            StatusRules::Custom(profile) => Some(profile),
+            StatusRules::Unchecked | StatusRules::Job => None,
         }
     }
 }
 
-/// Returns true if the kind is the Job of `batch`.
+/// Returns true if the kind is Job in the `batch` group.
 pub(crate) fn is_job(kind: &Kind<'_>) -> bool {
-    matches!(kind.status, Status::Job)
+    matches!(kind.status, StatusRules::Job)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 use super::status::{End, Outcome, StatusMatcher, StatusProfile, TerminalStates};
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{
-    About, FieldLocation, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, Status, Template,
-    ValueConstraint,
+    FieldLocation, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
+    Template, ValueConstraint,
 };
 
 const VERSIONS: &[&str] = &["v1", "v1alpha1"];
@@ -27,7 +27,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     plural: "rayclusters",
     reserved_value: Some(KUBERAY_OPERATOR),
     constraint: CONSTRAINT,
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         exclusive: Some(("RayClusterSuspending", "RayClusterSuspended")),
         // The desired, minimum and maximum numbers of workers are not counters. The maximum may overflow into a negative number in
         // KubeRay 1.3 to 1.5.0 (`CalculateMaxReplicas`, #4158).
@@ -37,7 +37,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
         ],
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
         source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. A suspend takes `RayClusterProvisioned` back (raycluster_controller.go), so no rule evaluates it",
@@ -54,7 +54,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     reserved_value: Some(KUBERAY_OPERATOR),
     constraint: CONSTRAINT,
     templates: &[("spec.rayClusterSpec", Template::Spec(&RAY_CLUSTER))],
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dead_end: Some(state(&["ValidationFailed"])),
             reason: Some(StatusMatcher::Field {
@@ -73,7 +73,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
         totals: &["status.succeeded", "status.failed"],
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
         source: "`IsJobDeploymentTerminal`, and rayjob_controller.go at 1.3.0 to 1.7.0. A failed attempt goes to `Retrying` and has no `endTime`. From 1.5 on, a RayJob that is no longer valid goes from any state to `ValidationFailed` and stays there. `jobStatus` changes only before the end",
@@ -126,11 +126,11 @@ pub(super) static RAY_SERVICE: Kind<'static> = Kind {
     reserved_value: Some(KUBERAY_OPERATOR),
     constraint: CONSTRAINT,
     templates: &[("spec.rayClusterConfig", Template::Spec(&RAY_CLUSTER))],
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         counters: &["status.numServeEndpoints"],
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
         source: "rayservice_types.go",
@@ -151,7 +151,7 @@ pub(super) static RAY_CRON_JOB: Kind<'static> = Kind {
         "spec.jobTemplate.rayClusterSpec",
         Template::Spec(&RAY_CLUSTER),
     )],
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "CEL checks the values, as for RayJob",
         unchecked: "no rule evaluates its status",
         source: "`RayCronJobSpec`",

@@ -5,7 +5,7 @@ use super::status::{
     is_true, with_reason,
 };
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
-use super::{About, Kind, KindDocs, Status, TEKTON_PIPELINE, ValueConstraint};
+use super::{Kind, KindDocs, OptionalDocs, StatusRules, TEKTON_PIPELINE, ValueConstraint};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
@@ -48,14 +48,14 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     name: "PipelineRun",
     plural: "pipelineruns",
     reserved_value: Some(TEKTON_PIPELINE),
-    constraint: ValueConstraint::Open,
-    status: Status::Custom(&StatusProfile {
+    constraint: ValueConstraint::Any,
+    status: StatusRules::Custom(&StatusProfile {
         outcome: Some(OUTCOME),
         start: START,
         end: Some(end(TerminalStates::OUTCOMES)),
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
         source: "docs/pipelineruns.md (\"Completion time is set once a PipelineRun reaches status True or False\"), and `ReconcileKind`, which stops then",
@@ -100,9 +100,9 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     name: "TaskRun",
     plural: "taskruns",
     reserved_value: Some(TEKTON_PIPELINE),
-    constraint: ValueConstraint::Open,
+    constraint: ValueConstraint::Any,
     retries: Some("spec.retries"),
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         outcome: Some(Outcome {
             failure_reasons: &[(FailureReasons::STOP_SIDECAR_FAILED, SIDECARS_NOT_STOPPED)],
             attempts: Some(Attempts {
@@ -120,7 +120,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
         end: Some(end(TerminalStates::SUCCEEDED)),
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
         source: "docs/taskruns.md; `retryTaskRun` moves a failed status to `retriesStatus`, at most `spec.retries` times, and `stopSidecars` may fail a TaskRun that has succeeded",

@@ -1,16 +1,20 @@
-use super::{EXTERNAL, KINDS, Kind, RESERVED};
+use super::{EXTERNAL_CONTROLLERS, KINDS, Kind, RESERVED_VALUES};
 
 #[test]
 fn reserved_lists_values_of_all_kinds() {
     for kind in KINDS {
-        let mut listed = RESERVED.iter().map(|&(name, _)| Some(name));
+        let mut listed = RESERVED_VALUES.iter().map(|&(name, _)| Some(name));
         assert!(listed.any(|name| name == kind.reserved_value), "{kind:?}");
     }
 }
 
 #[test]
 fn external_and_reserved_are_disjoint() {
-    assert!(!RESERVED.iter().any(|(name, _)| EXTERNAL.contains(name)));
+    assert!(
+        !RESERVED_VALUES
+            .iter()
+            .any(|(name, _)| EXTERNAL_CONTROLLERS.contains(name))
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@ use super::status::{
 };
 use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
 use super::{
-    About, FieldLocation, Kind, KindDocs, MULTIKUEUE, Status, TRAIN_JOB_CONTROLLER as CONTROLLER,
-    ValueConstraint,
+    FieldLocation, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
+    TRAIN_JOB_CONTROLLER as CONTROLLER, ValueConstraint,
 };
 
 /// Constraint of the CEL rule on `managedBy`.
@@ -20,7 +20,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     reserved_value: Some(CONTROLLER),
     constraint: CONSTRAINT,
     defaulted: true,
-    status: Status::Custom(&StatusProfile {
+    status: StatusRules::Custom(&StatusProfile {
         outcome: Some(Outcome {
             dual: DualOutcome::AfterSuccess,
             failure_reasons: &[
@@ -50,7 +50,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
         ],
         ..StatusProfile::EMPTY
     }),
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "CEL checks for one of two values and for immutability, and the schema for negative counters. Its API adds the reserved value if the field is unset",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob whatever the field says",
         source: "trainjob_controller.go at 2.0.0 to 2.3.0. A deadline may fail a TrainJob that is Complete. 2.1 creates the missing JobSet of a Complete TrainJob again, which may fail. 2.1 to 2.3 take a failure back, unless a deadline caused it (`removeFailedCondition`)",
@@ -68,7 +68,7 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     location: FieldLocation::Template("TrainJob"),
     constraint: CONSTRAINT,
     defaulted: true,
-    about: About::new(KindDocs {
+    docs: OptionalDocs::new(KindDocs {
         checks: "CEL checks the values, as for TrainJob",
         unchecked: "no rule evaluates its status",
         source: "`OptimizationJobSpec`",

@@ -5,8 +5,8 @@ use super::status::TerminalStates;
 
 /// Row of a kind's state table: a transition out of a terminal state that `status/outcome-changed` allows.
 ///
-/// A terminal state is final unless a row of the kind allows the update to leave it. The rows list what the projects' own
-/// controllers do, and what MultiKueue copies from other clusters, and nothing else. For a TaskRun of Tekton:
+/// A terminal state is final unless a row of the kind allows the update to leave it. The rows list only transitions that the
+/// projects' own controllers make, or that MultiKueue copies from other clusters. For a TaskRun of Tekton:
 ///
 /// | from | to | writer | condition | source |
 /// | --- | --- | --- | --- | --- |
@@ -15,7 +15,7 @@ use super::status::TerminalStates;
 /// | Succeeded | any state | any | a retry, the last attempt has `TaskRunStopSidecarFailed` | `stopSidecars`, `retryTaskRun` |
 /// | Succeeded | Failed | any | no retry, no attempt removed, `TaskRunStopSidecarFailed` | `stopSidecars` |
 ///
-/// `docs/rules/status/outcome-changed.md` has the rows of all kinds (`make docs`).
+/// `docs/rules/status/outcome-changed.md` has the rows of all kinds (`make generate`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AllowedTransition {
     /// The states that the update may leave.
@@ -42,7 +42,7 @@ pub(crate) enum Writer {
     External,
 }
 
-/// Condition of a transition, beside its states and its writer.
+/// Condition of a transition, in addition to its states and writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransitionCondition {
     /// No condition.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer};
 
 use crate::decode::{Raw, fields};
-use crate::kind::{Kind, Mode, Status};
+use crate::kind::{Kind, Mode, StatusRules};
 use custom::{Custom, EMPTY_STATUS};
 use job::{Job, JobStatus};
 pub(crate) use walk::decode_members;
@@ -56,8 +56,8 @@ impl<'a> DeserializeSeed<'a> for ObjectSeed<'a> {
 
     fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
         match self.0.status {
-            Status::Job => job::read(json),
-            Status::Unchecked | Status::Custom(_) => walk::read(json, self.0),
+            StatusRules::Job => job::read(json),
+            StatusRules::Unchecked | StatusRules::Custom(_) => walk::read(json, self.0),
         }
     }
 }

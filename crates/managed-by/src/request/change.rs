@@ -1,4 +1,4 @@
-//! Changes of an object, which requests contain and rules evaluate.
+//! Changes to objects: the part of a request that rules evaluate.
 
 use crate::decode::Result;
 use crate::object::Object;
@@ -11,8 +11,8 @@ pub enum Change<O> {
         /// The new object.
         object: O,
     },
-    /// The object is stored and unchanged, and is evaluated with its status. Kubewarden's background audit sends it as a CREATE,
-    /// and the first event of a watch contains it.
+    /// The object is stored and unchanged, and is evaluated with its status. Kubewarden's audit scanner sends it as a CREATE, and a
+    /// watch starts with it.
     Stored {
         /// The stored object.
         object: O,
@@ -85,7 +85,7 @@ impl<O> Change<O> {
 
 impl<'a> Change<Object<'a>> {
     /// Converts a create with a status to [`Change::Stored`]. An API server drops the status of a create before it calls webhooks,
-    /// so only the background audit sends one.
+    /// so only the audit scanner sends one.
     pub(super) fn detect_stored(self) -> Self {
         match self {
             Self::Create { object } if object.has_status() => Self::Stored { object },

@@ -1,9 +1,9 @@
 //! Admission requests: the fields that rules read, borrowed from the JSON. All entry points decode them here.
 
 mod change;
+mod decoded_object;
 mod decoding;
 mod identity;
-mod read_object;
 mod request_object;
 mod review;
 mod source;
@@ -23,9 +23,9 @@ use request_object::RequestObject;
 pub(crate) use source::Source;
 
 pub use change::Change;
+pub use decoded_object::DecodedObject;
 pub(crate) use identity::GroupVersionKind;
 pub use identity::UserInfo;
-pub use read_object::ReadObject;
 pub use review::AdmissionReview;
 
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl<'a> AdmissionRequest<'a> {
     /// # Errors
     /// Fails like [`AdmissionRequest::from_json`].
     pub fn from_objects(
-        change: Change<&ReadObject<'a>>,
+        change: Change<&DecodedObject<'a>>,
         namespace: &'a str,
         user: UserInfo<'a>,
     ) -> Result<Self> {
@@ -138,7 +138,7 @@ impl<'a> AdmissionRequest<'a> {
             old: change.old().map(|old| old.text),
         });
         let subject = if let Some(kind) = object.profile() {
-            let read = |object: &ReadObject<'a>, member: &str| {
+            let read = |object: &DecodedObject<'a>, member: &str| {
                 object.decode_as(kind).map_err(|e| e.within(member))
             };
             Subject::Change(kind, change.try_map(read)?)
@@ -212,7 +212,7 @@ impl<'a> AdmissionRequest<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdmissionRequest, AdmissionReview, Change, ReadObject, UserInfo};
+    use super::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
     use crate::{Settings, review};
 
     const JOB: &str =
@@ -299,7 +299,7 @@ mod tests {
     /// The caller distinguishes created from stored objects. In JSON, only stored objects have a status.
     #[test]
     fn only_stored_objects_have_a_status() {
-        let object = ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
+        let object = DecodedObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
         let of = |change| {
             let user = UserInfo::default();
             fired(&AdmissionRequest::from_objects(change, "", user).unwrap())
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn the_kind_of_the_new_object_applies_to_both() {
         let read = |group: &'static str, version: &'static str, kind: &'static str, text| {
-            ReadObject::from_json(group.into(), version.into(), kind.into(), text)
+            DecodedObject::from_json(group.into(), version.into(), kind.into(), text)
         };
         let text = JOB.replace("-1", "0");
         let object = read("batch", "v1", "Job", JOB);
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn object_sizes_exclude_dropped_status() {
         const BARE: &str = r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"}}"#;
-        let read = |text| ReadObject::from_json("batch".into(), "v1".into(), "Job".into(), text);
+        let read = |text| DecodedObject::from_json("batch".into(), "v1".into(), "Job".into(), text);
         let (job, bare) = (read(JOB), read(BARE));
         let (all, none) = (JOB.len(), BARE.len());
         for (change, sizes, most) in [

@@ -1,4 +1,4 @@
-//! Rules: one module per rule family. Each rule's documentation page (`.md`) is next to its check. [`crate::catalogue`] lists the
+//! Rules: one module per rule family. Each rule's documentation page (`.md`) is next to its check. [`crate::catalog`] lists the
 //! checks and runs them.
 
 pub(crate) mod custom_status;
@@ -81,8 +81,8 @@ impl Check {
         }
     }
 
-    /// Applies a site-specific rule to objects that are being deleted, too. Others must not keep an object from being finalized.
-    pub(crate) const fn during_deletion(self) -> Self {
+    /// Also applies a cluster-specific rule to objects that are being deleted. Other cluster-specific rules must not block finalization.
+    pub(crate) const fn applies_during_deletion(self) -> Self {
         Self {
             applies_during_deletion: true,
             ..self
@@ -124,14 +124,19 @@ impl Check {
         }
         Some(match self.exercised_when.as_ref()? {
             Exercised::Change(predicate) => predicate(context.change),
-            Exercised::Status(predicate) => self.status_in(context).is_some_and(predicate),
+            Exercised::Status(predicate) => self
+                .applicable_status_change(context)
+                .is_some_and(predicate),
         })
     }
 
     /// Returns the Job status change if it satisfies the rule's `applies_when` predicate.
     #[expect(clippy::inline_always, reason = "see `Check::run`")]
     #[inline(always)]
-    fn status_in<'c, 'a>(&self, context: &'c Context<'a>) -> Option<&'c StatusChange<'a>> {
+    fn applicable_status_change<'c, 'a>(
+        &self,
+        context: &'c Context<'a>,
+    ) -> Option<&'c StatusChange<'a>> {
         let status = context.status.as_ref();
         status.filter(|status| self.applies_when.is_none_or(|when| when(&status.changed)))
     }
@@ -143,7 +148,7 @@ impl Check {
     /// Fails if the settings that the rule needs are invalid.
     #[expect(
         clippy::inline_always,
-        reason = "where the rule is a constant, its check is called directly: see `catalogue`"
+        reason = "lets the compiler call the check of a constant rule directly, see `catalogue`"
     )]
     #[inline(always)]
     pub(crate) fn run<'a>(
@@ -153,15 +158,15 @@ impl Check {
         context: &Context<'a>,
         findings: &mut Findings<'a>,
     ) -> Result<(), Problems> {
-        let enforcement = enforcement.unwrap_or_else(|| self.default_on(context));
-        if enforcement == Enforcement::Off || !self.rule.holds_in(context.release) {
+        let enforcement = enforcement.unwrap_or_else(|| self.default_enforcement(context));
+        if enforcement == Enforcement::Off || !self.rule.exists_in(context.release) {
             return Ok(());
         }
         if version_dependent_only && !self.rule.is_version_dependent() {
             return Ok(());
         }
-        // Site-specific rules must not block deletion.
-        if self.rule.is_site_specific()
+        // Cluster-specific rules must not block deletion.
+        if self.rule.is_cluster_specific()
             && !self.applies_during_deletion
             && context.change.is_being_deleted()
         {
@@ -178,13 +183,13 @@ impl Check {
                 check(context, findings)?;
             }
             CheckFn::JobStatus(check) => {
-                if let Some(status) = self.status_in(context) {
+                if let Some(status) = self.applicable_status_change(context) {
                     start_rule();
                     check(status, findings);
                 }
             }
             CheckFn::JobStatusTransition(check) => {
-                if let Some(status) = self.status_in(context)
+                if let Some(status) = self.applicable_status_change(context)
                     && let Some(old) = status.old
                 {
                     start_rule();
@@ -203,16 +208,16 @@ impl Check {
         Ok(())
     }
 
-    /// Returns the enforcement if the settings don't choose one. By default, a rule never denies a built-in controller's status
-    /// update of a custom resource: rules about custom status deny only for delegated objects.
-    fn default_on(&self, context: &Context<'_>) -> Enforcement {
+    /// Returns the default enforcement, for rules that the settings don't configure. By default, a rule never denies a built-in
+    /// controller's status update of a custom resource: rules about custom status deny only for delegated objects.
+    fn default_enforcement(&self, context: &Context<'_>) -> Enforcement {
         let is_built_in_controller =
             || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
         match (&self.run, context.settings.default_enforcement(&self.rule)) {
             (CheckFn::CustomStatus(_), Enforcement::Deny) if is_built_in_controller() => {
                 Enforcement::Warn
             }
-            (_, Enforcement::Deny) if context.kind.is_declared && self.rule.scope == Scope::Api => {
+            (_, Enforcement::Deny) if context.kind.is_custom && self.rule.scope == Scope::Api => {
                 Enforcement::Warn
             }
             (_, default) => default,
@@ -251,7 +256,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns true if the template of a suspended Job is validated, where verdicts depend on the release.
+    /// Returns true if the template of a suspended Job is validated. Such verdicts depend on the release.
     pub(crate) fn validates_template(&self) -> bool {
         let is_enabled = || {
             let enforcement = self

@@ -39,10 +39,10 @@ impl<'a> Settings<'a> {
                 parser.push(problem.for_key());
             }
             if seen.contains(&kind) {
-                parser.push(Problem::duplicate_key(&path));
+                parser.push(Problem::duplicate_field(&path));
             }
             if value.json_type() != Type::Null {
-                found = Some(parser.strings(value, &path, &WRITERS_LIST));
+                found = Some(parser.parse_string_list(value, &path, &WRITERS_LIST));
             }
             seen.push(kind);
         }
@@ -55,7 +55,7 @@ impl<'a> Settings<'a> {
         &self,
         kind: &str,
     ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         let found = self.read_builtin_writers(Some(kind), &mut parser);
         parser.finish(found)
     }

@@ -98,13 +98,13 @@ impl<'a> Controller<'a> {
             empty_hint: Some(OR_ALL),
             ..ListSchema::new("a list of kinds", &validate)
         };
-        parser.fields(value, path, Key::ALL, |parser, value, key, path| {
+        parser.parse_object(value, path, Key::ALL, |parser, value, key, path| {
             let (field, list) = match key {
                 Key::Kinds => (&mut controller.kinds, kinds_list),
                 Key::Namespaces => (&mut controller.namespaces, NAMESPACES_LIST),
                 Key::StatusWriters => (&mut controller.status_writers, WRITERS_LIST),
             };
-            *field = Some(parser.strings(value, path, &list));
+            *field = Some(parser.parse_string_list(value, path, &list));
         });
         controller
     }
@@ -121,13 +121,13 @@ impl<'a> Settings<'a> {
 
     /// Returns a controller's entry in the allow-list.
     pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
         let entries = self.listed_controllers().iter();
         for (_, value) in entries.filter(|(key, _)| key == name) {
             if found.is_some() {
-                parser.push(Problem::duplicate_key(&path));
+                parser.push(Problem::duplicate_field(&path));
             }
             let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
             found = Some(controller);
@@ -141,7 +141,7 @@ impl<'a> Settings<'a> {
         kind: &str,
         namespace: &str,
     ) -> Result<Vec<Cow<'a, str>>, Problems> {
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         let mut names = Vec::new();
         for (name, value) in self.listed_controllers() {
             let path = Path::Quoted(&PATH, name);
@@ -170,7 +170,7 @@ impl<'a> Settings<'a> {
         for (name, value) in entries {
             let path = Path::Quoted(&PATH, name);
             if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
-                parser.push(Problem::duplicate_key(&path));
+                parser.push(Problem::duplicate_field(&path));
             }
             if let Some(rejection) = names::validate_controller(name) {
                 parser.push(Problem::new(&path, rejection).for_key());
@@ -201,13 +201,15 @@ impl<'a> Settings<'a> {
 /// different problem.
 fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -> bool {
     let known = kind::kinds().iter();
-    let mut known = known.filter(|known| known.workload() == kind).peekable();
+    let mut known = known
+        .filter(|known| known.workload_kind() == kind)
+        .peekable();
     let declared = declared.named(kind);
     let is_unknown = known.peek().is_none() && declared.is_empty();
     let accepted = |known: &Kind<'_>| match known.constraint {
         ValueConstraint::Path => is_managed_by(controller),
         ValueConstraint::OneOf(values) => values.contains(&controller),
-        ValueConstraint::Open => true,
+        ValueConstraint::Any => true,
     };
     is_unknown
         || known.any(|known| accepted(known))

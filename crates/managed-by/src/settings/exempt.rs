@@ -1,4 +1,4 @@
-//! `exempt`: users and groups that site-specific rules don't deny, for emergencies.
+//! `exempt`: users and groups that cluster-specific rules don't deny, for emergencies.
 
 use std::borrow::Cow;
 
@@ -32,20 +32,20 @@ impl<'a> Settings<'a> {
     pub(super) fn read_exempt(&self, parser: &mut Parser) -> Exempt<'a> {
         let mut exempt = Exempt::default();
         if let Some(section) = self.exempt {
-            parser.fields(section, &PATH, Key::ALL, |parser, value, key, path| {
+            parser.parse_object(section, &PATH, Key::ALL, |parser, value, key, path| {
                 let (field, list) = match key {
                     Key::Users => (&mut exempt.users, &USERS_LIST),
                     Key::Groups => (&mut exempt.groups, &GROUPS_LIST),
                 };
-                *field = parser.strings(value, path, list);
+                *field = parser.parse_string_list(value, path, list);
             });
         }
         exempt
     }
 
-    /// Returns the reason why a user is exempt from site-specific rules: the user, or else the first group in the list.
+    /// Returns the reason why a user is exempt from cluster-specific rules: the user, or else the first group in the list.
     pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<String>, Problems> {
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         let exempt = self.read_exempt(&mut parser);
         let exempt = parser.finish(exempt)?;
         if exempt.users.contains(&user.username) {

@@ -117,7 +117,7 @@ pub struct Settings<'a> {
     custom_kinds: CustomKinds<'a>,
     /// Decoded for status updates of workloads that are not delegated.
     builtin_status_writers: Option<Raw<'a>>,
-    /// Decoded before a site-specific denial.
+    /// Decoded before a cluster-specific denial.
     exempt: Option<Raw<'a>>,
 }
 
@@ -196,12 +196,12 @@ impl<'a> Settings<'a> {
                     self.kubernetes_version = release;
                 }
                 Key::ReservedValue => {
-                    let value = parser.enum_value(value, path, ReservedValue::ALL);
+                    let value = parser.parse_enum(value, path, ReservedValue::ALL);
                     self.reserved_value = value.unwrap_or_default();
                 }
-                Key::Role => self.role = parser.enum_value(value, path, Role::ALL),
+                Key::Role => self.role = parser.parse_enum(value, path, Role::ALL),
                 Key::OnLookupFailure => {
-                    let value = parser.enum_value(value, path, OnLookupFailure::ALL);
+                    let value = parser.parse_enum(value, path, OnLookupFailure::ALL);
                     self.on_lookup_failure = value.unwrap_or_default();
                 }
                 Key::Controllers => {
@@ -235,16 +235,16 @@ impl<'a> Settings<'a> {
             let Some((seen, slot)) = slot else {
                 parser.push_with(|| {
                     let ids: Vec<_> = self.rules.iter().map(|rule| rule.id).collect();
-                    Problem::unknown_key(path, id, &ids)
+                    Problem::unknown_field(path, id, &ids)
                 });
                 continue;
             };
             let path = Path::Quoted(path, id);
             if std::mem::replace(seen, true) {
-                parser.push(Problem::duplicate_key(&path));
+                parser.push(Problem::duplicate_field(&path));
             }
             if value.json_type() != Type::Null {
-                *slot = parser.enum_value(*value, &path, ENFORCEMENTS);
+                *slot = parser.parse_enum(*value, &path, ENFORCEMENTS);
             }
         }
         if enforcements.iter().any(Option::is_some) {
@@ -408,7 +408,7 @@ impl<'a> AdmissionReview<'a> {
         let Some(json) = &self.settings else {
             return Ok(Settings::default());
         };
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         let settings = Settings::default().merge_json(json, &mut parser);
         parser.finish(settings)
     }

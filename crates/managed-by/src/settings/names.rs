@@ -1,8 +1,8 @@
 //! Validation of the names of users, groups and controllers.
 
 use super::problem::Rejection;
-use crate::kind::{EXTERNAL, RESERVED};
-use crate::near::nearest_name;
+use crate::kind::{EXTERNAL_CONTROLLERS, RESERVED_VALUES};
+use crate::suggest::nearest_name;
 use crate::upstream::names::{MAX_MANAGED_BY, is_label, is_path, is_subdomain};
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
@@ -53,7 +53,10 @@ fn is_group(name: &str) -> bool {
 
 /// Validates the name of an external controller. The domain is optional, because some kinds accept any string.
 pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
-    if let Some((_, runs)) = RESERVED.iter().find(|(reserved, _)| *reserved == name) {
+    if let Some((_, runs)) = RESERVED_VALUES
+        .iter()
+        .find(|(reserved, _)| *reserved == name)
+    {
         let text = format!(
             "must be an external controller; the built-in controller of {runs} is always allowed"
         );
@@ -69,11 +72,11 @@ pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
     let text = format!(
         "must be a controller's name: a domain-prefixed path such as acme.io/runner, at most {MAX_MANAGED_BY} bytes"
     );
-    Some(Rejection::with_nearest(text, name, EXTERNAL))
+    Some(Rejection::with_nearest(text, name, EXTERNAL_CONTROLLERS))
 }
 
 /// Returns the known controller whose domain is missing in a name.
 pub(super) fn nearest_external(name: &str) -> Option<&'static str> {
     let bare = (!name.contains('/')).then_some(name)?;
-    nearest_name(bare, EXTERNAL.iter().copied())
+    nearest_name(bare, EXTERNAL_CONTROLLERS.iter().copied())
 }

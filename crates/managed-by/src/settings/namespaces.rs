@@ -65,15 +65,15 @@ impl<'a> Entry<'a> {
         let mut labels = None;
         // The outer option is [`None`] if the key is missing, the inner one if the value is invalid.
         let mut delegation: Option<Option<Delegation>> = None;
-        parser.fields(
+        parser.parse_object(
             value,
             path,
             Key::ALL,
             |parser, value, key, path| match key {
-                Key::Match => patterns = Some(parser.strings(value, path, &MATCH_LIST)),
+                Key::Match => patterns = Some(parser.parse_string_list(value, path, &MATCH_LIST)),
                 Key::MatchLabels => labels = Some(read_labels(value, path, parser)),
                 Key::Delegation => {
-                    delegation = Some(parser.enum_value(value, path, Delegation::ALL));
+                    delegation = Some(parser.parse_enum(value, path, Delegation::ALL));
                 }
             },
         );
@@ -126,7 +126,7 @@ fn read_labels<'a>(
     for (key, value) in members.into_iter().take(MAX_LABELS) {
         let path = Path::Quoted(path, &key);
         if labels.iter().any(|(known, _)| *known == key) {
-            parser.push(Problem::duplicate_key(&path));
+            parser.push(Problem::duplicate_field(&path));
         }
         if parser.expect_type(value, Type::String, &path, "a string") {
             let value = value.string().unwrap_or_default();
@@ -150,7 +150,7 @@ impl Settings<'_> {
             let label = labels.iter().rev().find(|(name, _)| name == key);
             label.is_some_and(|(_, label)| label.string().as_deref() == Some(value))
         };
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         let mut found = (None, self.role().delegation());
         for (index, (_, value)) in self.namespaces.iter().enumerate() {
             let path = Path::Index(&PATH, index);

@@ -60,8 +60,8 @@ impl<'w> ListSchema<'w> {
 /// Parser with the problems so far.
 pub(super) struct Parser {
     problems: Problems,
-    /// True to also report contradictions, which is too expensive for each request.
-    pub(super) reports_contradictions: bool,
+    /// True to also report semantic problems, which is too expensive for every request.
+    pub(super) checks_semantics: bool,
 }
 
 impl Parser {
@@ -69,14 +69,14 @@ impl Parser {
     pub(super) fn complete() -> Self {
         Self {
             problems: Problems::new(),
-            reports_contradictions: true,
+            checks_semantics: true,
         }
     }
 
     /// Creates a parser that reports invalid values only.
-    pub(super) fn lazy() -> Self {
+    pub(super) fn without_semantic_checks() -> Self {
         Self {
-            reports_contradictions: false,
+            checks_semantics: false,
             ..Self::complete()
         }
     }
@@ -113,7 +113,7 @@ impl Parser {
         has_type
     }
 
-    /// Returns the members or elements of a section with a type; otherwise reports a problem.
+    /// Returns the members or elements of a section if it has the wanted type; otherwise reports a problem.
     pub(super) fn entries<'a>(
         &mut self,
         section: &Node<'a>,
@@ -126,7 +126,7 @@ impl Parser {
     }
 
     /// Parses an object: calls `field` for each known key, unless its value is `null`.
-    pub(super) fn fields<'a, K: Copy>(
+    pub(super) fn parse_object<'a, K: Copy>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
@@ -134,12 +134,12 @@ impl Parser {
         field: impl FnMut(&mut Self, Raw<'a>, K, &Path<'_>),
     ) {
         if self.expect_type(value, Type::Object, path, "an object") {
-            self.members(&value.members(), path, keys, field);
+            self.parse_members(&value.members(), path, keys, field);
         }
     }
 
     /// Parses the members of an object like [`Parser::fields`].
-    pub(super) fn members<'a, K: Copy>(
+    pub(super) fn parse_members<'a, K: Copy>(
         &mut self,
         members: &[(Cow<'a, str>, Raw<'a>)],
         path: &Path<'_>,
@@ -167,37 +167,39 @@ impl Parser {
         let Some(&(name, known)) = keys.iter().find(|(name, _)| *name == key) else {
             self.push_with(|| {
                 let names: Vec<_> = keys.iter().map(|(name, _)| *name).collect();
-                Problem::unknown_key(path, key, &names)
+                Problem::unknown_field(path, key, &names)
             });
             return None;
         };
         if seen.contains(&name) {
-            self.push(Problem::duplicate_key(&Path::Member(path, name)));
+            self.push(Problem::duplicate_field(&Path::Member(path, name)));
         }
         seen.push(name);
         Some((name, known))
     }
 
     /// Parses one of several strings. Reports a problem and returns [`None`] for any other value.
-    pub(super) fn enum_value<T: Copy>(
+    pub(super) fn parse_enum<T: Copy>(
         &mut self,
         value: Raw<'_>,
         path: &Path<'_>,
-        words: &[(&'static str, T)],
+        variants: &[(&'static str, T)],
     ) -> Option<T> {
         let got = value.string();
-        let known = words.iter().find(|(word, _)| got.as_deref() == Some(*word));
+        let known = variants
+            .iter()
+            .find(|(word, _)| got.as_deref() == Some(*word));
         if known.is_none() {
             self.push_with(|| {
-                let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-                Problem::not_one_of(path, value, &words)
+                let variants: Vec<_> = variants.iter().map(|(word, _)| *word).collect();
+                Problem::not_one_of(path, value, &variants)
             });
         }
         known.map(|(_, value)| *value)
     }
 
     /// Parses a string. If it is invalid, reports a problem and still returns it.
-    pub(super) fn string<'a>(
+    pub(super) fn parse_string<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
@@ -225,7 +227,7 @@ impl Parser {
     }
 
     /// Parses a list of strings. If an item is invalid, reports a problem and still includes it.
-    pub(super) fn strings<'a>(
+    pub(super) fn parse_string_list<'a>(
         &mut self,
         value: Raw<'a>,
         path: &Path<'_>,
@@ -246,7 +248,7 @@ impl Parser {
                 Problem::new
             };
             let item = self.validated_string(*element, &path, list.validate, problem);
-            if self.reports_contradictions
+            if self.checks_semantics
                 && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {

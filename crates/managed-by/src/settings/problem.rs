@@ -1,10 +1,10 @@
-//! Problems in settings: path, actual value, expected value, suggestion. The parser of [`super`] and the command line report them.
+//! Problems in settings: path, actual value, expected value, suggestion. The parser in [`super`] and the CLI report them.
 
 use std::fmt;
 
 use crate::decode::{MAX_QUOTED, Malformed, Path, Raw, Type, quote_or_size};
-use crate::near::nearest;
 use crate::release::Release;
+use crate::suggest::nearest;
 
 /// Formats a value of the settings for messages.
 struct DisplayValue<'a>(Raw<'a>);
@@ -33,8 +33,8 @@ pub(super) struct Rejection {
 
 impl Rejection {
     /// Creates a rejection that suggests the nearest allowed value, if one is near.
-    pub(super) fn with_nearest(text: String, word: &str, words: &[&str]) -> Self {
-        match nearest(word, words.iter().copied()) {
+    pub(super) fn with_nearest(text: String, word: &str, variants: &[&str]) -> Self {
+        match nearest(word, variants.iter().copied()) {
             Some(near) => Self {
                 text: format!("{text}; did you mean \"{near}\"?"),
                 suggestion: Some(near.to_owned()),
@@ -151,24 +151,24 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, words: &[&str]) -> Self {
+    pub(super) fn not_one_of(path: &Path<'_>, got: Raw<'_>, variants: &[&str]) -> Self {
         let text = format!(
             "Unsupported value: {}: supported values: {}",
             DisplayValue(got),
-            words.join(", ")
+            variants.join(", ")
         );
-        let reason = if got.as_str() == "false" && words.contains(&"off") {
-            let text = text + "; write it in quotes, \"off\": YAML reads off as false";
+        let reason = if got.as_str() == "false" && variants.contains(&"off") {
+            let text = text + "; quote it as \"off\": YAML parses off as false";
             Rejection::with_suggestion(text, Some("off".to_owned()))
         } else {
-            Rejection::with_nearest(text, &got.string().unwrap_or_default(), words)
+            Rejection::with_nearest(text, &got.string().unwrap_or_default(), variants)
         };
         Self::new(path, reason)
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn unknown_key(parent: &Path<'_>, key: &str, keys: &[&str]) -> Self {
+    pub(super) fn unknown_field(parent: &Path<'_>, key: &str, keys: &[&str]) -> Self {
         let keys_list = keys.join(", ");
         let text = format!("unknown field; supported fields: {keys_list}");
         let reason = Rejection::with_nearest(text, key, keys);
@@ -177,7 +177,7 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn duplicate_key(path: &Path<'_>) -> Self {
+    pub(super) fn duplicate_field(path: &Path<'_>) -> Self {
         Self::new(path, "duplicate field")
     }
 
@@ -201,8 +201,8 @@ impl Problem {
     #[cold]
     #[inline(never)]
     pub(super) fn invalid_version(path: &Path<'_>, got: Raw<'_>) -> Self {
-        let words: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
-        let list = words.join(", ");
+        let variants: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
+        let list = variants.join(", ");
         let text = format!(
             "Unsupported value: {}: supported values: {list}",
             DisplayValue(got)
@@ -213,7 +213,7 @@ impl Problem {
             let candidates = [written.to_owned(), format!("{written}0")];
             let release = candidates.iter().find_map(|m| m.parse::<Release>().ok());
             let example = release.unwrap_or_default();
-            let text = format!("{text}; write it in quotes, such as \"{example}\"");
+            let text = format!("{text}; quote the version, for example \"{example}\"");
             Rejection::with_suggestion(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
             // Prefer newer releases: a typo of "1.38" is more likely than of "1.30".
@@ -243,7 +243,7 @@ impl fmt::Display for Problem {
 /// Maximum number of problems to list.
 const MAX_PROBLEMS: usize = 50;
 
-/// Problems in the settings; at least one outside of this module.
+/// Problems in the settings. Never empty outside of this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
     list: Vec<Problem>,
@@ -292,7 +292,7 @@ impl fmt::Display for Problems {
             return write!(f, "invalid settings: {problem}");
         }
         let count = self.count();
-        write!(f, "{count} problems in the settings:")?;
+        write!(f, "invalid settings: {count} problems:")?;
         for (i, problem) in (1..).zip(self.as_slice()) {
             let separator = if i > 1 { ";" } else { "" };
             write!(f, "{separator} ({i}) {problem}")?;

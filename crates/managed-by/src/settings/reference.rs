@@ -6,7 +6,7 @@ use crate::description::page::{cut, split};
 /// Documentation of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Key {
+pub struct SettingsKey {
     /// Path: `controllers[NAME].kinds`.
     pub path: &'static str,
     /// Allowed values.
@@ -22,13 +22,13 @@ pub struct Key {
 }
 
 /// All keys, in the order of the page.
-pub static KEYS: &[Key] = &keys::<29>(include_str!("reference.md"));
+pub static KEYS: &[SettingsKey] = &keys::<29>(include_str!("reference.md"));
 
 /// Parses the keys of a page, which must have `COUNT` keys.
-const fn keys<const COUNT: usize>(page: &'static str) -> [Key; COUNT] {
+const fn keys<const COUNT: usize>(page: &'static str) -> [SettingsKey; COUNT] {
     let (_, mut rest) = cut(page, "\n## ");
     let mut keys = [key(rest); COUNT];
-    let mut remaining: &mut [Key] = &mut keys;
+    let mut remaining: &mut [SettingsKey] = &mut keys;
     while let Some((first, others)) = remaining.split_first_mut() {
         let (section, tail) = match split(rest, "\n## ") {
             Some(parts) => parts,
@@ -43,7 +43,7 @@ const fn keys<const COUNT: usize>(page: &'static str) -> [Key; COUNT] {
 }
 
 /// Parses the section of a key. A section without one of the parts does not compile.
-const fn key(section: &'static str) -> Key {
+const fn key(section: &'static str) -> SettingsKey {
     let (path, rest) = cut(section, "\n");
     let (text, rest) = cut(rest, "\n- Values: ");
     let (values, rest) = cut(rest, "\n- Default: ");
@@ -52,7 +52,7 @@ const fn key(section: &'static str) -> Key {
     let (accepted, rest) = cut(rest, "\n```");
     let (_, rest) = cut(rest, "```json\n");
     let (rejected, _) = cut(rest, "\n```");
-    Key {
+    SettingsKey {
         path,
         values,
         default,

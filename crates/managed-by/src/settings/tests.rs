@@ -1,5 +1,5 @@
 use super::{Problem, Settings};
-use crate::catalogue::rules;
+use crate::catalog::rules;
 
 fn problems(json: &str) -> Vec<Problem> {
     let problems = Settings::from_json(json.as_bytes()).err();

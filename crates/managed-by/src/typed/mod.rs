@@ -26,7 +26,7 @@ use view::{RawFields, object};
 ///
 /// It takes [`Job`]s of `k8s-openapi` and returns [`MergedFinding`]s: the rule, field, error and releases. It needs no admission
 /// review and no cluster. It evaluates kube-apiserver's rules in each of its releases, likely typos of `managedBy`, and, with
-/// [settings](JobChecker::with_settings), site-specific rules.
+/// [settings](JobChecker::with_settings), cluster-specific rules.
 ///
 /// ```
 /// use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus};
@@ -88,7 +88,7 @@ impl<'s> JobChecker<'s> {
         }
     }
 
-    /// Uses the policy's settings, so that site-specific rules are evaluated too. Ignores their `kubernetes_version`: the checker
+    /// Uses the policy's settings, so that cluster-specific rules are evaluated too. Ignores their `kubernetes_version`: the checker
     /// has its own releases.
     ///
     /// ```
@@ -106,7 +106,7 @@ impl<'s> JobChecker<'s> {
         }
     }
 
-    /// Sets the user who makes the changes. Only site-specific rules read it.
+    /// Sets the user who makes the changes. Only cluster-specific rules read it.
     #[must_use]
     pub fn as_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use managed_by::ReadObject;
+use managed_by::DecodedObject;
 
 use crate::json::{Members, elements, is_equal, string};
 
@@ -22,7 +22,7 @@ pub(crate) struct State<'a> {
     /// The object's JSON text in the input.
     pub(crate) text: &'a str,
     /// The parsed object, cached if several requests need it.
-    object: Option<ReadObject<'a>>,
+    object: Option<DecodedObject<'a>>,
 }
 
 /// The identity of an object. Members of the wrong type are read as missing; the library reports them.
@@ -125,7 +125,7 @@ impl<'a> State<'a> {
         }
     }
 
-    pub(crate) fn object(&'a self) -> Cow<'a, ReadObject<'a>> {
+    pub(crate) fn object(&'a self) -> Cow<'a, DecodedObject<'a>> {
         match &self.object {
             Some(object) => Cow::Borrowed(object),
             None => Cow::Owned(self.with_text(self.text)),
@@ -144,12 +144,12 @@ impl<'a> State<'a> {
     }
 
     /// Parses the text of another state of an object of this kind.
-    pub(crate) fn with_text<'t>(&self, text: &'t str) -> ReadObject<'t>
+    pub(crate) fn with_text<'t>(&self, text: &'t str) -> DecodedObject<'t>
     where
         'a: 't,
     {
         let (group, version, kind) = (&self.group, &self.version, &self.kind);
-        ReadObject::from_json(group.clone(), version.clone(), kind.clone(), text)
+        DecodedObject::from_json(group.clone(), version.clone(), kind.clone(), text)
     }
 }
 

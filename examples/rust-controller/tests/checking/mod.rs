@@ -286,9 +286,9 @@ fn denial(name: &str, findings: &JobFindings) -> Result<Response<Body>, BoxError
         .into_iter()
         .filter(|finding| finding.releases().contains(newest));
     let texts: Vec<_> = of_newest
-        .flat_map(|finding| finding.texts())
+        .flat_map(|finding| finding.messages())
         .filter(|said| said.releases.contains(newest))
-        .map(|said| said.text)
+        .map(|said| said.message)
         .collect();
     let text = match &texts[..] {
         [only] => only.clone(),

@@ -1,5 +1,5 @@
-// Package mirror is a small external controller like MultiKueue. It runs a Job of the hub in a worker cluster and copies its status
-// back. Its test shows how managedbyclient finds writes that a release of Kubernetes would deny.
+// Package mirror is an example of an external controller, similar to MultiKueue. It creates a copy of each hub Job in a worker
+// cluster and copies its status back. The test shows how managedbyclient detects writes that a Kubernetes release would deny.
 package mirror
 
 import (
@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Controller is the controller's value for the field managedBy.
-const Controller = "acme.io/mirror"
+// ControllerName is the value of spec.managedBy for this controller.
+const ControllerName = "acme.io/mirror"
 
 // PoolAnnotation contains the node pool for a Job. A queue sets it when it admits the Job.
 const PoolAnnotation = "acme.io/pool"
@@ -34,13 +34,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.Hub.Get(ctx, request.NamespacedName, &job); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if job.Spec.ManagedBy == nil || *job.Spec.ManagedBy != Controller {
+	if job.Spec.ManagedBy == nil || *job.Spec.ManagedBy != ControllerName {
 		return reconcile.Result{}, nil
 	}
 	var remote batchv1.Job
 	switch err := r.Worker.Get(ctx, request.NamespacedName, &remote); {
 	case apierrors.IsNotFound(err):
-		return reconcile.Result{}, r.Worker.Create(ctx, copyFor(&job))
+		return reconcile.Result{}, r.Worker.Create(ctx, remoteJob(&job))
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -50,8 +50,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, r.admit(ctx, &job)
 }
 
-// copyFor returns the Job for the worker cluster, which is not delegated.
-func copyFor(job *batchv1.Job) *batchv1.Job {
+// remoteJob returns the Job for the worker cluster. It has no managedBy, so that the Job controller runs it.
+func remoteJob(job *batchv1.Job) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name},
 		Spec: batchv1.JobSpec{

@@ -77,14 +77,14 @@ func (r *recorder) Errorf(format string, args ...any) {
 func run(t *testing.T, checked managedbytest.T, r mirror.Reconciler, releases managedby.Releases) {
 	t.Helper()
 	yes, one := true, int32(1)
-	controller := mirror.Controller
+	controller := mirror.ControllerName
 	r.Worker = fake.NewClientBuilder().Build()
 	r.Hub = fake.NewClientBuilder().
 		WithObjects(&batchv1.Job{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"},
 			Spec:       batchv1.JobSpec{ManagedBy: &controller, Suspend: &yes, Parallelism: &one, Completions: &one},
 		}).
-		WithInterceptorFuncs(managedbyclient.Funcs(checked, managedbyclient.Releases(releases...))).
+		WithInterceptorFuncs(managedbyclient.Funcs(checked, managedbyclient.WithReleases(releases...))).
 		Build()
 	key := client.ObjectKey{Namespace: "default", Name: "pi"}
 	step := func() {

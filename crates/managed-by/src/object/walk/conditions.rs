@@ -6,8 +6,8 @@ use crate::decode::Raw;
 use crate::kind::status::{FailureReasons, Outcome, StatusMatcher, StatusProfile, is_true};
 use crate::object::custom::Status;
 
-/// Conditions to read. If a type has several entries, the first one wins, as in upstream lookups (knative's `GetCondition`, the
-/// `getCondition`s of the operators). A list map by type has no duplicates.
+/// Parts of a status profile that refer to conditions. If a type has several entries, the first one wins, as in upstream helpers
+/// (Knative's `GetCondition`, `getCondition` of the operators). Lists with `x-kubernetes-list-type: map` have no duplicates.
 #[derive(Default)]
 pub(super) struct Conditions<'p> {
     pub(super) exclusive: Option<(&'p str, &'p str)>,
@@ -30,12 +30,12 @@ impl<'p> Conditions<'p> {
         let mut seen = Vec::new();
         list.for_each(|entry: Raw<'_>| {
             let condition = Condition::read(entry);
-            if let Some(name) = &condition.name
-                && self.reads(name)
-                && !seen.contains(name)
+            if let Some(condition_type) = &condition.condition_type
+                && self.is_relevant(condition_type)
+                && !seen.contains(condition_type)
             {
                 self.add(&condition, status);
-                seen.push(name.clone());
+                seen.push(condition_type.clone());
             }
         });
     }
@@ -56,24 +56,24 @@ impl<'p> Conditions<'p> {
         }
     }
 
-    /// Returns true if a matcher reads conditions of a type.
-    fn reads(&self, condition: &str) -> bool {
-        let reads = |matcher: &StatusMatcher<'_>| matches!(matcher, StatusMatcher::Condition { condition: c, .. } if *c == condition);
-        self.failure_reasons.iter().any(|(_, m)| reads(m))
+    /// Returns true if any matcher refers to conditions of this type.
+    fn is_relevant(&self, condition: &str) -> bool {
+        let refers = |matcher: &StatusMatcher<'_>| matches!(matcher, StatusMatcher::Condition { condition: c, .. } if *c == condition);
+        self.failure_reasons.iter().any(|(_, m)| refers(m))
             || self
                 .exclusive
                 .is_some_and(|(a, b)| [a, b].contains(&condition))
             || self.outcome.is_some_and(|o| {
                 let matchers = [o.success, o.failure, o.dead_end, o.deployed];
-                matchers.iter().flatten().any(reads)
+                matchers.iter().flatten().any(refers)
             })
     }
 }
 
-/// Entry of the list. Values of the wrong type are absent.
+/// A condition. Fields of the wrong type are treated as absent.
 #[derive(Default)]
 struct Condition<'a> {
-    name: Option<Cow<'a, str>>,
+    condition_type: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
     reason: Option<Cow<'a, str>>,
 }
@@ -83,7 +83,7 @@ impl<'a> Condition<'a> {
         let mut condition = Self::default();
         for (name, value) in entry.members() {
             match &*name {
-                "type" => condition.name = value.string(),
+                "type" => condition.condition_type = value.string(),
                 "status" => condition.status = value.string(),
                 "reason" => condition.reason = value.string(),
                 _ => {}
@@ -103,7 +103,7 @@ impl Condition<'_> {
         else {
             return false;
         };
-        self.name.as_deref() == Some(condition)
+        self.condition_type.as_deref() == Some(condition)
             && self.status.as_deref() == Some(status)
             && (reason.is_none() || self.reason.as_deref() == reason)
     }

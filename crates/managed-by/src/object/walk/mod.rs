@@ -1,4 +1,4 @@
-//! Decoder of custom resources by the paths of their kind.
+//! Decodes custom resources, guided by the paths in the profile of their kind.
 //!
 //! A profile lists paths (`status.replicatedJobsStatus[].ready`). The walk descends into the object with the set of paths that
 //! still match, and skips other values such as pod templates.
@@ -24,7 +24,7 @@ use crate::kind::Kind;
 use builder::ObjectBuilder;
 use paths::{EACH, Leaf, LeafPath};
 
-/// Decodes an object by the paths of its kind, or [`None`] for `null`.
+/// Decodes an object, guided by the paths of its kind. Returns [`None`] for `null`.
 pub(super) fn read<'a, D: Deserializer<'a>>(
     json: D,
     kind: &'a Kind<'a>,
@@ -95,7 +95,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
         }
     }
 
-    /// Returns a position below, which the first `offset` bytes of some paths lead to.
+    /// Returns the cursor of a child, which the first `offset` bytes of the matching paths lead to.
     fn child<'b>(&'b mut self, matching: Paths, offset: usize, path: Path<'b>) -> Cursor<'b, 'a> {
         Cursor {
             matching,

@@ -12,7 +12,9 @@ pub(crate) static NEGATIVE: Check = Check::new(
         include_str!("negative-counter.md"),
     )
     .for_kinds(|kind| {
-        kind.has_status_rule(|profile| !profile.counters.is_empty() || !profile.totals.is_empty())
+        kind.status_profile_matches(|profile| {
+            !profile.counters.is_empty() || !profile.totals.is_empty()
+        })
     }),
     CheckFn::CustomStatus(negative),
 );
@@ -36,7 +38,7 @@ pub(crate) static DECREASED: Check = Check::new(
         include_str!("counter-decreased.md"),
     )
     .by_default(Enforcement::Warn)
-    .for_kinds(|kind| kind.has_status_rule(|profile| !profile.totals.is_empty())),
+    .for_kinds(|kind| kind.status_profile_matches(|profile| !profile.totals.is_empty())),
     CheckFn::CustomStatus(decreased),
 );
 

@@ -10,7 +10,7 @@ use crate::rule::{Check, CheckFn, Findings};
 pub(crate) static CHANGED: Check = Check::new(
     Rule::policy("status/outcome-changed", include_str!("outcome-changed.md"))
         .in_scope(Scope::ApiAndCustomKinds)
-        .for_kinds(|kind| kind.has_status_rule(|profile| profile.outcome.is_some())),
+        .for_kinds(|kind| kind.status_profile_matches(|profile| profile.outcome.is_some())),
     CheckFn::CustomStatus(changed),
 );
 
@@ -126,7 +126,7 @@ pub(crate) static SUCCEEDED_AND_FAILED: Check = Check::new(
         include_str!("succeeded-and-failed.md"),
     )
     .for_kinds(|kind| {
-        kind.has_status_rule(|profile| {
+        kind.status_profile_matches(|profile| {
             profile.outcome.is_some_and(|outcome| {
                 outcome.can_be_both() && outcome.dual != DualOutcome::Allowed
             })
@@ -166,7 +166,7 @@ pub(crate) static TERMINAL_STATE: Check = Check::new(
         "status/terminal-state-mismatch",
         include_str!("terminal-state-mismatch.md"),
     )
-    .for_kinds(|kind| kind.has_status_rule(|profile| profile.terminal_state.is_some())),
+    .for_kinds(|kind| kind.status_profile_matches(|profile| profile.terminal_state.is_some())),
     CheckFn::CustomStatus(terminal_state),
 );
 
@@ -209,7 +209,7 @@ pub(crate) static EXCLUSIVE: Check = Check::new(
         "status/mutually-exclusive-conditions",
         include_str!("mutually-exclusive-conditions.md"),
     )
-    .for_kinds(|kind| kind.has_status_rule(|profile| profile.exclusive.is_some())),
+    .for_kinds(|kind| kind.status_profile_matches(|profile| profile.exclusive.is_some())),
     CheckFn::CustomStatus(exclusive),
 );
 

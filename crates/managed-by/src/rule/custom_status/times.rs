@@ -14,7 +14,7 @@ pub(crate) static COMPLETION_TIME_BEFORE_START_TIME: Check = Check::new(
         "status/completion-time-before-start-time",
         include_str!("completion-time-before-start-time.md"),
     )
-    .for_kinds(|kind| kind.has_status_rule(|profile| profile.end.is_some())),
+    .for_kinds(|kind| kind.status_profile_matches(|profile| profile.end.is_some())),
     CheckFn::CustomStatus(end_before_start),
 );
 
@@ -40,7 +40,9 @@ pub(crate) static UNFINISHED_WITH_COMPLETION_TIME: Check = Check::new(
     )
     .by_default(Enforcement::Warn)
     .for_kinds(|kind| {
-        kind.has_status_rule(|profile| profile.end.as_ref().is_some_and(|end| end.needs_outcome))
+        kind.status_profile_matches(|profile| {
+            profile.end.as_ref().is_some_and(|end| end.needs_outcome)
+        })
     }),
     CheckFn::CustomStatus(end_without_outcome),
 );
@@ -65,7 +67,7 @@ pub(crate) static FINISHED_WITHOUT_COMPLETION_TIME: Check = Check::new(
     )
     .by_default(Enforcement::Warn)
     .for_kinds(|kind| {
-        kind.has_status_rule(|profile| {
+        kind.status_profile_matches(|profile| {
             profile
                 .end
                 .as_ref()

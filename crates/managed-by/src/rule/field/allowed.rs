@@ -2,16 +2,16 @@
 
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
-use crate::near::nearest_name;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::Problems;
+use crate::suggest::nearest_name;
 use crate::upstream::go;
 
 /// Maximum number of controllers in a message.
 const MAX_LISTED: usize = 8;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/allowed", include_str!("allowed.md")).in_scope(Scope::Site),
+    Rule::policy("managed-by/allowed", include_str!("allowed.md")).in_scope(Scope::Cluster),
     CheckFn::Configured(check),
 );
 
@@ -23,7 +23,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     if !settings.has_allow_list() {
         return Ok(());
     }
-    let kind = context.kind.workload();
+    let kind = context.kind.workload_kind();
     let namespace = &*context.request.namespace;
     let listed = settings.controller(value)?;
     if listed.is_some_and(|controller| controller.allows(kind, namespace)) {

@@ -10,7 +10,7 @@ use crate::settings::{Delegation, Problems, Role};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Site),
+    Rule::policy("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Cluster),
     CheckFn::Configured(check),
 );
 
@@ -26,7 +26,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
         }
         Change::UpdateStatus { .. } => return Ok(()),
     };
-    let kind = context.kind.workload();
+    let kind = context.kind.workload_kind();
     let namespace = &*context.request.namespace;
     let object = context.change.object();
     let labels = object.metadata.labels;
@@ -80,7 +80,7 @@ fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result
     let names = context.settings.controllers_for(kind, namespace)?;
     let is_accepted = |name: &&str| match context.kind.constraint {
         ValueConstraint::OneOf(values) => values.contains(name),
-        ValueConstraint::Path | ValueConstraint::Open => true,
+        ValueConstraint::Path | ValueConstraint::Any => true,
     };
     let listed = names.iter().map(|name| &**name).find(is_accepted);
     let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);

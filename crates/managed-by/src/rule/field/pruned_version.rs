@@ -16,7 +16,7 @@ pub(crate) static RULE: Check = Check::new(
     .for_kinds(|kind| !kind.pruned_in.is_empty()),
     CheckFn::Change(check),
 )
-.during_deletion();
+.applies_during_deletion();
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let pruned_in = context.kind.pruned_in;

@@ -11,12 +11,12 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("recommended-format.md"),
     )
     .by_default(Enforcement::Warn)
-    .for_kinds(|kind| kind.constraint == ValueConstraint::Open),
+    .for_kinds(|kind| kind.constraint == ValueConstraint::Any),
     CheckFn::Change(check),
 );
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    if context.kind.constraint != ValueConstraint::Open {
+    if context.kind.constraint != ValueConstraint::Any {
         return;
     }
     match context.new_managed_by() {

@@ -1,10 +1,10 @@
 //! `managed-by/reserved-domain`
 
 use crate::description::{Enforcement, Rule};
-use crate::kind::{EXTERNAL, Kind, RESERVED};
-use crate::near::nearest;
+use crate::kind::{EXTERNAL_CONTROLLERS, Kind, RESERVED_VALUES};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::Problems;
+use crate::suggest::nearest;
 
 /// Domains of the Kubernetes project, including their subdomains.
 const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
@@ -20,9 +20,11 @@ pub(crate) static RULE: Check = Check::new(
 
 /// Returns the known controller names, including the reserved value of a kind from `custom_kinds`.
 fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
-    let reserved = RESERVED.iter().map(|&(name, _)| name);
-    let declared = kind.reserved_value.filter(|_| kind.is_declared);
-    reserved.chain(EXTERNAL.iter().copied()).chain(declared)
+    let reserved = RESERVED_VALUES.iter().map(|&(name, _)| name);
+    let declared = kind.reserved_value.filter(|_| kind.is_custom);
+    reserved
+        .chain(EXTERNAL_CONTROLLERS.iter().copied())
+        .chain(declared)
 }
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
@@ -62,6 +64,6 @@ fn is_reserved(domain: &str, kind: &Kind<'_>) -> bool {
     };
     let is_domain_of = |name: &str| name.split_once('/').is_some_and(|(d, _)| d == domain);
     PROJECT.into_iter().any(is_in_project)
-        || RESERVED.iter().any(|(name, _)| is_domain_of(name))
+        || RESERVED_VALUES.iter().any(|(name, _)| is_domain_of(name))
         || kind.reserved_value.is_some_and(is_domain_of)
 }

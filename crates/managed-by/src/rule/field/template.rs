@@ -113,7 +113,7 @@ fn orphan_reason<'k>(
 impl OrphanReason<'_> {
     fn explain(&self, outer: &Kind<'_>, nested: &Nested<'_>) -> String {
         let child = nested.kind.name;
-        let parent = nested.parent_kind.unwrap_or(outer).workload();
+        let parent = nested.parent_kind.unwrap_or(outer).workload_kind();
         match self {
             Self::Skipped => {
                 "not validated: nested too deeply, or after the first 1000 templates".to_owned()

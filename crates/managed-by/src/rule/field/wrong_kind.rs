@@ -1,7 +1,7 @@
 //! `managed-by/wrong-kind`
 
 use crate::description::{Enforcement, Rule};
-use crate::kind::RESERVED;
+use crate::kind::RESERVED_VALUES;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
@@ -17,7 +17,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     else {
         return;
     };
-    if let Some((_, runs)) = RESERVED.iter().find(|(name, _)| *name == value) {
+    if let Some((_, runs)) = RESERVED_VALUES.iter().find(|(name, _)| *name == value) {
         let consequence = if context.kind.honors_managed_by {
             "no controller would reconcile this object"
         } else {

@@ -206,7 +206,7 @@ pub(crate) static TERMINAL_DISABLED: Check = Check::new(
     CheckFn::JobStatusTransition(terminal_disabled),
 )
 .exercised_when(|status| {
-    status.was(|old| {
+    status.old_is_some_and(|old| {
         old.conditions
             .is_true(ConditionTypes::FINISHED | ConditionTypes::FAILURE_TARGET)
     })
@@ -238,7 +238,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
     CheckFn::JobStatusTransition(success_criteria_met_disabled),
 )
 .exercised_when(|status| {
-    status.was(|old| old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET))
+    status.old_is_some_and(|old| old.conditions.is_true(ConditionTypes::SUCCESS_CRITERIA_MET))
 });
 
 fn success_criteria_met_disabled<'a>(
@@ -261,7 +261,9 @@ pub(crate) static SUCCESS_CRITERIA_MET_AFTER_COMPLETE: Check = Check::new(
     ),
     CheckFn::JobStatusTransition(success_criteria_met_after_complete),
 )
-.exercised_when(|status| status.was(|old| old.conditions.is_true(ConditionTypes::COMPLETE)));
+.exercised_when(|status| {
+    status.old_is_some_and(|old| old.conditions.is_true(ConditionTypes::COMPLETE))
+});
 
 fn success_criteria_met_after_complete<'a>(
     status: &StatusChange<'a>,

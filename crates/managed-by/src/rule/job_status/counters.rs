@@ -113,7 +113,7 @@ pub(crate) static FAILED_DECREASED: Check = Check::new(
     ),
     CheckFn::JobStatusTransition(failed_decreased),
 )
-.exercised_when(|status| status.was(|old| old.failed > 0) || status.new.failed < 0);
+.exercised_when(|status| status.old_is_some_and(|old| old.failed > 0) || status.new.failed < 0);
 
 fn failed_decreased<'a>(
     status: &StatusChange<'a>,
@@ -136,7 +136,8 @@ pub(crate) static SUCCEEDED_DECREASED: Check = Check::new(
     CheckFn::JobStatusTransition(succeeded_decreased),
 )
 .exercised_when(|status| {
-    !status.spec.is_elastic() && (status.was(|old| old.succeeded > 0) || status.new.succeeded < 0)
+    !status.spec.is_elastic()
+        && (status.old_is_some_and(|old| old.succeeded > 0) || status.new.succeeded < 0)
 });
 
 fn succeeded_decreased<'a>(

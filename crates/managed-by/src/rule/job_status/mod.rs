@@ -87,7 +87,7 @@ impl<'a> StatusChange<'a> {
     }
 
     /// Returns true if there is an old status and it satisfies a predicate.
-    fn was(&self, holds: impl Fn(&JobStatus<'a>) -> bool) -> bool {
+    fn old_is_some_and(&self, holds: impl Fn(&JobStatus<'a>) -> bool) -> bool {
         self.old.is_some_and(holds)
     }
 }

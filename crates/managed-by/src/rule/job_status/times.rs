@@ -105,7 +105,8 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
     CheckFn::JobStatusTransition(completion_changed),
 )
 .exercised_when(|status| {
-    status.was(|old| old.completion_time.is_some()) && status.new.completion_time.is_some()
+    status.old_is_some_and(|old| old.completion_time.is_some())
+        && status.new.completion_time.is_some()
 });
 
 fn completion_changed<'a>(
@@ -138,7 +139,9 @@ pub(crate) static START_CHANGED: Check = Check::new(
     ),
     CheckFn::JobStatusTransition(start_changed),
 )
-.exercised_when(|status| status.was(|old| old.start_time.is_some()) && !status.spec.suspend);
+.exercised_when(|status| {
+    status.old_is_some_and(|old| old.start_time.is_some()) && !status.spec.suspend
+});
 
 fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &mut Findings<'a>) {
     if !status.changed.start_time || old.start_time.is_none() || status.spec.suspend {

@@ -14,7 +14,7 @@ use crate::upstream::go;
 
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Rule::policy("pods/delegated-owner", include_str!("delegated-owner.md"))
-        .in_scope(Scope::Site)
+        .in_scope(Scope::Cluster)
         .for_kinds(is_job),
     CheckFn::Pod,
 );

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::description::{Rule, Scope};
 use crate::finding::FieldError;
-use crate::kind::{FieldLocation, Status};
+use crate::kind::{FieldLocation, StatusRules};
 use crate::object::Object;
 use crate::request::{Change, UserInfo};
 use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
@@ -16,15 +16,15 @@ const MAX_LISTED: usize = 4;
 
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::policy("status-writer/delegated", include_str!("delegated.md"))
-        .in_scope(Scope::Site)
-        .for_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
+        .in_scope(Scope::Cluster)
+        .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
     CheckFn::Configured(check_delegated),
 );
 
 pub(crate) static BUILTIN: Check = Check::new(
     Rule::policy("status-writer/builtin", include_str!("builtin.md"))
-        .in_scope(Scope::Site)
-        .for_kinds(|kind| !matches!(kind.status, Status::Unchecked)),
+        .in_scope(Scope::Cluster)
+        .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
     CheckFn::Configured(check_builtin),
 );
 

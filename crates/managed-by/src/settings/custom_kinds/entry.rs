@@ -9,7 +9,7 @@ use super::validation::{
     validate_plural, validate_value,
 };
 use crate::decode::{Node, Path, Type};
-use crate::kind::{self, EXTERNAL, FieldLocation, Kind, Status, ValueConstraint};
+use crate::kind::{self, EXTERNAL_CONTROLLERS, FieldLocation, Kind, StatusRules, ValueConstraint};
 use crate::settings::parser::{Parser, declare_keys};
 use crate::settings::problem::Problem;
 use crate::upstream::names::is_managed_by;
@@ -68,7 +68,7 @@ enum DeclaredFormat<'a> {
 }
 
 impl<'a> CustomKind<'a> {
-    pub(super) fn read(entry: &Node<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
+    pub(super) fn parse(entry: &Node<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut kind = Self::default();
         let got = entry.raw().json_type();
         if got != Type::Object {
@@ -79,33 +79,35 @@ impl<'a> CustomKind<'a> {
         }
         let mut given = Vec::new();
         let members = entry.entries();
-        parser.members(&members, path, Key::ALL, |parser, value, key, path| {
+        parser.parse_members(&members, path, Key::ALL, |parser, value, key, path| {
             given.push(key);
             match key {
-                Key::Group => kind.group = parser.string(value, path, &validate_group),
+                Key::Group => kind.group = parser.parse_string(value, path, &validate_group),
                 Key::Versions => {
-                    kind.versions = Some(parser.strings(value, path, &VERSIONS_LIST));
+                    kind.versions = Some(parser.parse_string_list(value, path, &VERSIONS_LIST));
                 }
-                Key::Kind => kind.kind = parser.string(value, path, &validate_kind_name),
-                Key::Plural => kind.plural = parser.string(value, path, &validate_plural),
+                Key::Kind => kind.kind = parser.parse_string(value, path, &validate_kind_name),
+                Key::Plural => kind.plural = parser.parse_string(value, path, &validate_plural),
                 Key::ManagedByPath => {
-                    kind.managed_by_path = Some(parser.string(value, path, &validate_field_path));
+                    kind.managed_by_path =
+                        Some(parser.parse_string(value, path, &validate_field_path));
                 }
                 Key::ReservedValue => {
-                    kind.reserved_value = Some(parser.string(value, path, &validate_value));
+                    kind.reserved_value = Some(parser.parse_string(value, path, &validate_value));
                 }
                 Key::Format if value.json_type() == Type::Array => {
-                    kind.format = DeclaredFormat::OneOf(parser.strings(value, path, &VALUES_LIST));
+                    kind.format =
+                        DeclaredFormat::OneOf(parser.parse_string_list(value, path, &VALUES_LIST));
                 }
                 Key::Format => {
-                    let is_any = parser.enum_value(value, path, &[("path", false), ("any", true)]);
+                    let is_any = parser.parse_enum(value, path, &[("path", false), ("any", true)]);
                     if is_any == Some(true) {
                         kind.format = DeclaredFormat::Any;
                     }
                 }
                 Key::Location => {
-                    let words = &[("workload", false), ("template", true)];
-                    kind.is_template = parser.enum_value(value, path, words).unwrap_or_default();
+                    let variants = &[("workload", false), ("template", true)];
+                    kind.is_template = parser.parse_enum(value, path, variants).unwrap_or_default();
                 }
                 Key::Status => kind.status = Some(DeclaredStatus::read(value, path, parser)),
             }
@@ -124,7 +126,7 @@ impl<'a> CustomKind<'a> {
         versions.is_none_or(|versions| versions.iter().any(|v| v == version))
     }
 
-    /// Returns true if objects of the kind are delegated themselves.
+    /// Returns true if objects of the kind are themselves delegated, instead of templates for such objects.
     pub(crate) fn is_workload(&self) -> bool {
         !self.is_template
     }
@@ -142,8 +144,8 @@ impl<'a> CustomKind<'a> {
         }
     }
 
-    /// Calls a function with the profile of the kind.
-    pub(crate) fn with_kind<T>(&self, version: &str, read: impl FnOnce(&Kind<'_>) -> T) -> T {
+    /// Calls `f` with a profile of the kind that borrows from the entry.
+    pub(crate) fn with_kind<T>(&self, version: &str, f: impl FnOnce(&Kind<'_>) -> T) -> T {
         let values = match &self.format {
             DeclaredFormat::OneOf(values) => borrowed(values),
             DeclaredFormat::Path | DeclaredFormat::Any => Vec::new(),
@@ -151,7 +153,7 @@ impl<'a> CustomKind<'a> {
         let status = DeclaredStatus::default();
         let status = self.status.as_ref().unwrap_or(&status);
         status.with_profile(|profile| {
-            read(&Kind {
+            f(&Kind {
                 group: &self.group,
                 versions: &[version],
                 name: &self.kind,
@@ -160,7 +162,7 @@ impl<'a> CustomKind<'a> {
                 reserved_value: self.reserved_value.as_deref(),
                 constraint: match &self.format {
                     DeclaredFormat::Path => ValueConstraint::Path,
-                    DeclaredFormat::Any => ValueConstraint::Open,
+                    DeclaredFormat::Any => ValueConstraint::Any,
                     DeclaredFormat::OneOf(_) => ValueConstraint::OneOf(&values),
                 },
                 location: if self.is_template {
@@ -169,10 +171,10 @@ impl<'a> CustomKind<'a> {
                     FieldLocation::Workload
                 },
                 status: match &self.status {
-                    Some(_) => Status::Custom(profile),
-                    None => Status::Unchecked,
+                    Some(_) => StatusRules::Custom(profile),
+                    None => StatusRules::Unchecked,
                 },
-                is_declared: true,
+                is_custom: true,
                 ..Kind::EMPTY
             })
         })
@@ -182,15 +184,15 @@ impl<'a> CustomKind<'a> {
         let (group, kind) = (&*self.group, &*self.kind);
         let mut built_in = kind::kinds().iter();
         if built_in.any(|known| known.name == kind && known.group == group) {
-            let text =
-                format!("Duplicate value: {kind} of {group} is supported without a declaration");
+            let text = format!(
+                "Duplicate value: \"{kind}\": {kind}.{group} is a built-in kind of this policy"
+            );
             parser.push(Problem::semantic(&Path::Member(path, "kind"), text));
         }
         if let Some(reserved) = self.reserved_value.as_deref().filter(|r| !r.is_empty()) {
             let path = Path::Member(path, "reserved_value");
-            if EXTERNAL.contains(&reserved) {
-                let text =
-                    "Invalid value: must be the kind's built-in controller, not an external one";
+            if EXTERNAL_CONTROLLERS.contains(&reserved) {
+                let text = "Invalid value: {reserved:?}: must be the kind's built-in controller, not an external controller";
                 parser.push(Problem::semantic(&path, text));
             } else if !self.accepts(reserved) {
                 let text = "Invalid value: must be one of the values that `format` accepts";

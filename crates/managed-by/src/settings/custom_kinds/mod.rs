@@ -45,7 +45,7 @@ impl<'a> CustomKinds<'a> {
         self,
         wanted: &GroupVersionKind<'_>,
     ) -> Result<Option<CustomKind<'a>>, Problems> {
-        let mut parser = Parser::lazy();
+        let mut parser = Parser::without_semantic_checks();
         for (index, entry) in self.entries(&mut parser).iter().enumerate() {
             let has = |key: &str, wanted: &str| {
                 let keys = entry.entries();
@@ -54,7 +54,7 @@ impl<'a> CustomKinds<'a> {
             };
             if has("kind", &wanted.kind) && has("group", &wanted.group) {
                 let path = Path::Index(&PATH, index);
-                let kind = CustomKind::read(entry, &path, &mut parser);
+                let kind = CustomKind::parse(entry, &path, &mut parser);
                 return parser.finish(kind.has_version(&wanted.version).then_some(kind));
             }
         }
@@ -62,11 +62,12 @@ impl<'a> CustomKinds<'a> {
     }
 
     pub(super) fn is_empty(self) -> bool {
-        self.entries(&mut Parser::lazy()).is_empty()
+        self.entries(&mut Parser::without_semantic_checks())
+            .is_empty()
     }
 
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
-        let entries = self.entries(&mut Parser::lazy());
+        let entries = self.entries(&mut Parser::without_semantic_checks());
         let keys = |entry: &Node<'a>| entry.entries().into_owned();
         let keys = entries.iter().flat_map(keys);
         keys.filter(|(name, _)| name == "kind")
@@ -76,13 +77,13 @@ impl<'a> CustomKinds<'a> {
 
     /// Returns the entries for a kind's name. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn named(self, name: &str) -> Vec<CustomKind<'a>> {
-        let all = self.all(&mut Parser::lazy());
+        let all = self.all(&mut Parser::without_semantic_checks());
         all.into_iter().filter(|kind| kind.kind == name).collect()
     }
 
     /// Returns the entry whose built-in controller has a name. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn reconciled_by(self, controller: &str) -> Option<CustomKind<'a>> {
-        let mut all = self.all(&mut Parser::lazy()).into_iter();
+        let mut all = self.all(&mut Parser::without_semantic_checks()).into_iter();
         all.find(|kind| kind.reserved_value.as_deref() == Some(controller))
     }
 
@@ -91,7 +92,7 @@ impl<'a> CustomKinds<'a> {
         let read = entries
             .iter()
             .enumerate()
-            .map(|(index, entry)| CustomKind::read(entry, &Path::Index(&PATH, index), parser));
+            .map(|(index, entry)| CustomKind::parse(entry, &Path::Index(&PATH, index), parser));
         read.collect()
     }
 

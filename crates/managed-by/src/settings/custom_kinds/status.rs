@@ -51,7 +51,7 @@ enum DeclaredMatcher<'a> {
 impl<'a> DeclaredStatus<'a> {
     pub(super) fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut status = Self::default();
-        parser.fields(
+        parser.parse_object(
             value,
             path,
             StatusKey::ALL,
@@ -59,15 +59,17 @@ impl<'a> DeclaredStatus<'a> {
                 StatusKey::Success => status.success = DeclaredMatcher::read(value, path, parser),
                 StatusKey::Failure => status.failure = DeclaredMatcher::read(value, path, parser),
                 StatusKey::Start => {
-                    status.start = Some(parser.string(value, path, &validate_status_path));
+                    status.start = Some(parser.parse_string(value, path, &validate_status_path));
                 }
                 StatusKey::End => {
-                    status.end = Some(parser.string(value, path, &validate_status_path));
+                    status.end = Some(parser.parse_string(value, path, &validate_status_path));
                 }
                 StatusKey::Counters => {
-                    status.counters = parser.strings(value, path, &COUNTERS_LIST);
+                    status.counters = parser.parse_string_list(value, path, &COUNTERS_LIST);
                 }
-                StatusKey::Totals => status.totals = parser.strings(value, path, &TOTALS_LIST),
+                StatusKey::Totals => {
+                    status.totals = parser.parse_string_list(value, path, &TOTALS_LIST)
+                }
             },
         );
         status
@@ -147,17 +149,19 @@ impl<'a> DeclaredMatcher<'a> {
         ) {
             return None;
         }
-        parser.fields(
+        parser.parse_object(
             value,
             path,
             MatcherKey::ALL,
             |parser, value, key, path| match key {
                 MatcherKey::Condition => {
-                    condition = Some(parser.string(value, path, &validate_condition));
+                    condition = Some(parser.parse_string(value, path, &validate_condition));
                 }
-                MatcherKey::Path => word = Some(parser.string(value, path, &validate_status_path)),
+                MatcherKey::Path => {
+                    word = Some(parser.parse_string(value, path, &validate_status_path))
+                }
                 MatcherKey::Values => {
-                    values = Some(parser.strings(value, path, &FIELD_VALUES_LIST));
+                    values = Some(parser.parse_string_list(value, path, &FIELD_VALUES_LIST));
                 }
             },
         );

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use managed_by::{
     AdmissionRequest, Enforcement, Kind, MergedFinding, Mode, Release, ReleaseSet, Rule, Settings,
-    evaluate, exercised, rules, with_kind,
+    evaluate, exercised_rules, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ const MAX_TIMELINES: usize = 100;
 
 /// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RecordedAt {
+pub struct WriteLocation {
     /// File name.
     pub source: String,
     /// Line number, from 1.
@@ -28,9 +28,9 @@ pub struct RecordedAt {
     pub time: Option<String>,
 }
 
-/// Collector of a controller's writes.
+/// Builder of a report about a controller's writes.
 #[derive(Debug)]
-pub struct Recording<'s> {
+pub struct ReportBuilder<'s> {
     controller: String,
     settings: Settings<'s>,
     /// Releases to evaluate, oldest first.
@@ -42,27 +42,27 @@ pub struct Recording<'s> {
     skipped: u64,
     /// One cell per release, for each rule that applies to a recorded kind.
     cells: BTreeMap<&'static str, Vec<Cell>>,
-    objects: BTreeMap<String, History>,
+    objects: BTreeMap<String, TimelineBuilder>,
 }
 
 #[derive(Debug, Default)]
-struct History {
+struct TimelineBuilder {
     steps: Vec<Step>,
-    left_out: u64,
+    omitted: u64,
     denied: usize,
 }
 
-impl Recording<'static> {
-    /// Creates a recording for the objects of a controller.
+impl ReportBuilder<'static> {
+    /// Creates a builder for the writes to the objects of one controller.
     ///
-    /// The argument is its value in `managedBy`, or a kind's reserved value for objects that are not delegated.
-    pub fn of(controller: impl Into<String>) -> Self {
+    /// `controller` is the value of `managedBy`, or the reserved value of a kind for objects that are not delegated.
+    pub fn new(controller: impl Into<String>) -> Self {
         Self::with_settings(controller, &Settings::default())
     }
 }
 
-impl<'s> Recording<'s> {
-    /// Creates a recording with a policy's settings, for example with custom kinds. `kubernetes_version` is ignored.
+impl<'s> ReportBuilder<'s> {
+    /// Creates a builder with the settings of a policy, for example with custom kinds. `kubernetes_version` is ignored.
     pub fn with_settings(controller: impl Into<String>, settings: &Settings<'s>) -> Self {
         Self {
             controller: controller.into(),
@@ -85,14 +85,16 @@ impl<'s> Recording<'s> {
         self
     }
 
-    /// Adds a write: an admission request, decoded by the library and as JSON. Writes to objects of other controllers are skipped.
-    pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, place: &RecordedAt) {
+    /// Adds a write: `request` is the decoded admission request, and `value` the same request as JSON. Writes to objects of other
+    /// controllers are skipped.
+    pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, location: &WriteLocation) {
         let write = Write::of(value);
         let object = with_kind(request, &self.settings, |kind| {
             reconciled_object(kind, &write, request, &self.controller)
         });
         // Unknown kinds are ignored.
-        let (Ok(Some(object)), Ok(rules)) = (object, exercised(request, &self.settings)) else {
+        let (Ok(Some(object)), Ok(rules)) = (object, exercised_rules(request, &self.settings))
+        else {
             return;
         };
         let object = match object {
@@ -129,11 +131,11 @@ impl<'s> Recording<'s> {
         self.objects
             .entry(object)
             .or_default()
-            .add(step(&write, place, &found));
+            .add(step(&write, location, &found));
     }
 
     /// Counts records that could not be evaluated, such as truncated lines.
-    pub fn note_skipped(&mut self, records: u64) {
+    pub fn add_skipped(&mut self, records: u64) {
         self.skipped = self.skipped.saturating_add(records);
     }
 
@@ -143,7 +145,7 @@ impl<'s> Recording<'s> {
     }
 
     /// Returns the controllers of skipped objects, sorted by name, each with the number of writes.
-    pub fn others(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
+    pub fn other_controllers(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
         let all = self.other_controllers.iter();
         let all = all.map(|(name, writes)| (&**name, *writes));
         all.filter(|(name, _)| !name.is_empty())
@@ -179,10 +181,10 @@ impl<'s> Recording<'s> {
             .map(|(object, history)| Timeline {
                 object,
                 steps: history.steps,
-                left_out: history.left_out,
+                omitted: history.omitted,
             })
             .collect();
-        let left_out = denied.len().saturating_sub(MAX_TIMELINES);
+        let omitted = denied.len().saturating_sub(MAX_TIMELINES);
         denied.truncate(MAX_TIMELINES);
         Report {
             format: 1,
@@ -200,7 +202,7 @@ impl<'s> Recording<'s> {
             conforms_to: conforming.map(|(_, release)| release).collect(),
             rows,
             timelines: denied,
-            timelines_left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
+            omitted_timelines: u64::try_from(omitted).unwrap_or(u64::MAX),
         }
     }
 }
@@ -217,8 +219,8 @@ fn count<'c>(
         all.union(found.releases())
     });
     for (cell, &release) in cells {
-        if !rule.holds_in(release) {
-            cell.state = State::Absent;
+        if !rule.exists_in(release) {
+            cell.state = State::NotInRelease;
             continue;
         }
         if exercised {
@@ -293,7 +295,7 @@ fn reconciled_object(
     Ok(object)
 }
 
-impl History {
+impl TimelineBuilder {
     /// Adds a write to the timeline within the limits, and drops the oldest accepted one if there are too many.
     fn add(&mut self, step: Step) {
         if step.denials.is_empty() {
@@ -303,12 +305,12 @@ impl History {
             if accepted >= MAX_ACCEPTED_STEPS {
                 let first = self.steps.len().saturating_sub(accepted);
                 self.steps.remove(first);
-                self.left_out = self.left_out.saturating_add(1);
+                self.omitted = self.omitted.saturating_add(1);
             }
         } else {
             self.denied = self.denied.saturating_add(1);
             if self.denied > MAX_DENIED_STEPS {
-                self.left_out = self.left_out.saturating_add(1);
+                self.omitted = self.omitted.saturating_add(1);
                 return;
             }
         }
@@ -316,16 +318,16 @@ impl History {
     }
 }
 
-fn step(write: &Write<'_>, place: &RecordedAt, found: &[&MergedFinding<'_>]) -> Step {
+fn step(write: &Write<'_>, location: &WriteLocation, found: &[&MergedFinding<'_>]) -> Step {
     let denials: Vec<Denial> = found
         .iter()
         .map(|found| Denial {
             rule: found.rule().id(),
             releases: found.releases().to_string(),
-            text: found.text(),
+            text: found.message(),
         })
         .collect();
-    let what = match (write.old.is_null(), write.is_status) {
+    let operation = match (write.old.is_null(), write.is_status) {
         (true, _) => "created",
         (false, true) => "status updated",
         (false, false) => "spec updated",
@@ -341,9 +343,9 @@ fn step(write: &Write<'_>, place: &RecordedAt, found: &[&MergedFinding<'_>]) -> 
     };
     let before_and_after = (!denials.is_empty()).then(|| (pretty(write.old), pretty(write.new)));
     Step {
-        place: format!("{}:{}", place.source, place.line),
-        time: place.time.clone(),
-        what,
+        location: format!("{}:{}", location.source, location.line),
+        time: location.time.clone(),
+        operation,
         denials,
         before_and_after,
     }

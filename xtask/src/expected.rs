@@ -1,16 +1,16 @@
-//! Writes `target/answers.ndjson`: the library's answers to examples, vectors, recordings and generated requests.
+//! Writes `target/expected.ndjson`: the library's responses to examples, vectors, recordings and generated requests.
 //!
-//! The differential tests of all entry points compare their answers with this file.
+//! The differential tests of all entry points compare their responses with this file.
 
 use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Result;
-use managed_by::{AdmissionRequest, Offline, Release, ReleaseSet, Settings, evaluate};
+use managed_by::{AdmissionRequest, NoCluster, Release, ReleaseSet, Settings, evaluate};
 use managed_by_parity::generate::Generator;
 use managed_by_parity::{trace, vector};
-use managed_by_testing::answers::Line;
-use managed_by_testing::library::answer_in;
+use managed_by_testing::expected::Line;
+use managed_by_testing::library::validate_in;
 use serde_json::{Value, json};
 
 use crate::examples;
@@ -79,7 +79,7 @@ impl Mixed {
     }
 }
 
-/// Writes the answers to all committed requests and to the given number of generated ones.
+/// Writes the responses to all committed requests and to the given number of generated ones.
 ///
 /// # Errors
 /// If a file of requests cannot be read, or the lines cannot be written.
@@ -100,7 +100,7 @@ fn line((name, request, settings): &Input) -> Result<Line> {
     let (request, text) = (request.to_string(), settings.to_string());
     Ok(Line {
         name: name.clone(),
-        answer: serde_json::to_value(answer_in(&Offline, &request, &text))?,
+        response: serde_json::to_value(validate_in(&NoCluster, &request, &text))?,
         evaluation: evaluation(&request, &text)?,
         request,
         settings: settings.clone(),

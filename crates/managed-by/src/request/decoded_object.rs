@@ -7,17 +7,18 @@ use crate::decode::{Malformed, Result, decode_str};
 use crate::kind::Kind;
 use crate::object::{Object, ObjectSeed};
 
-/// Object that is decoded once and used in several requests: the new object of an update is the old one of the next.
+/// Object that is decoded once and used in several requests. For example, the new object of one update is the old object of the
+/// next.
 #[derive(Debug, Clone)]
-pub struct ReadObject<'a> {
+pub struct DecodedObject<'a> {
     pub(super) kind: GroupVersionKind<'a>,
     pub(super) text: &'a str,
-    read: Option<(&'a Kind<'a>, Result<Object<'a>>)>,
+    decoded: Option<(&'a Kind<'a>, Result<Object<'a>>)>,
 }
 
-impl<'a> ReadObject<'a> {
-    /// Decodes an object of a kind from JSON. An object of an unknown kind is decoded in the requests that use it, with
-    /// `custom_kinds`. These requests also return any error.
+impl<'a> DecodedObject<'a> {
+    /// Decodes an object of the given kind from JSON. If the kind is unknown, decoding is deferred to the requests that use the
+    /// object, whose settings may declare it in `custom_kinds`. Those requests also return decoding errors.
     pub fn from_json(
         group: Cow<'a, str>,
         version: Cow<'a, str>,
@@ -29,20 +30,24 @@ impl<'a> ReadObject<'a> {
             version,
             kind,
         };
-        let read = kind
+        let decoded = kind
             .profile()
             .map(|profile| (profile, object(text, profile)));
-        Self { kind, text, read }
+        Self {
+            kind,
+            text,
+            decoded,
+        }
     }
 
     pub(super) fn profile(&self) -> Option<&'a Kind<'a>> {
-        self.read.as_ref().map(|(profile, _)| *profile)
+        self.decoded.as_ref().map(|(profile, _)| *profile)
     }
 
-    /// Returns the object decoded as a kind, which may differ from its own.
+    /// Returns the object decoded as the given kind, which may differ from its own kind.
     pub(super) fn decode_as(&self, profile: &'a Kind<'a>) -> Result<Object<'a>> {
-        match &self.read {
-            Some((known, read)) if std::ptr::eq(*known, profile) => read.clone(),
+        match &self.decoded {
+            Some((known, decoded)) if std::ptr::eq(*known, profile) => decoded.clone(),
             _ => object(self.text, profile),
         }
     }

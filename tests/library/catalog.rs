@@ -1,10 +1,10 @@
 //! The accepted and rejected example in each rule's documentation, with each enforcement level.
 
-use crate::support::{Answer, review};
+use crate::support::{ValidationResponse, review};
 use managed_by::{Example, rule as find, rules};
 use serde_json::{Value, from_str};
 
-fn answer(example: &Example) -> Answer {
+fn validate(example: &Example) -> ValidationResponse {
     let request: Value = from_str(&example.full_request()).unwrap();
     let settings: Value = from_str(example.settings).unwrap();
     review(&request, &settings)
@@ -13,9 +13,9 @@ fn answer(example: &Example) -> Answer {
 #[test]
 fn accepted_example_of_each_rule_passes_without_warnings() {
     for &rule in rules() {
-        let answer = answer(&rule.documentation().accepted);
-        assert!(answer.allowed, "{rule:?}: {answer:?}");
-        assert_eq!(answer.warnings, Vec::<String>::new(), "{rule:?}");
+        let response = validate(&rule.documentation().accepted);
+        assert!(response.allowed, "{rule:?}: {response:?}");
+        assert_eq!(response.warnings, Vec::<String>::new(), "{rule:?}");
     }
 }
 
@@ -31,7 +31,7 @@ fn rejected_example_of_each_rule_fires_only_that_rule() {
             review(&request, &settings)
         };
         let (as_shown, deny, warn, off) = (
-            answer(&docs.rejected),
+            validate(&docs.rejected),
             with("deny"),
             with("warn"),
             with("off"),

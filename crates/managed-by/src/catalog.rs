@@ -16,7 +16,7 @@ use crate::settings::{Problems, Settings};
 ///
 /// The function calls each rule directly: wasmtime initializes a module's function table on its first indirect call, which costs
 /// more than most rules in an instance that serves one request (0.1 us each).
-macro_rules! catalogue {
+macro_rules! catalog {
     ($($check:path,)*) => {
         static RULES: &[&Rule] = &[$(&$check.rule),*];
 
@@ -39,7 +39,7 @@ macro_rules! catalogue {
     };
 }
 
-catalogue! {
+catalog! {
     field::format::RULE,
     job_spec::SCHEDULING_DIRECTIVES,
     field::immutable::RULE,
@@ -111,7 +111,7 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 
 /// Returns the rules in controller reports that apply to the change's kind, each with true if the change exercises it.
 #[cfg(feature = "docs")]
-pub(crate) fn exercised(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
+pub(crate) fn exercised_rules(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
     let applicable = CHECKS
         .iter()
         .filter(|check| check.rule.applies_to(context.kind));
@@ -121,15 +121,15 @@ pub(crate) fn exercised(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
 
 #[cfg(feature = "docs")]
 impl Kind<'_> {
-    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, site-specific rules, and the rules
+    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, cluster-specific rules, and the rules
     /// about a Job's status.
-    pub fn rules(&self) -> Vec<&'static str> {
+    pub fn specific_rule_ids(&self) -> Vec<&'static str> {
         let custom = || kinds().iter().filter(|kind| !is_job(kind));
         let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));
         let is_for_jobs_only = |rule: &Rule| !custom().any(|kind| rule.applies_to(kind));
         let applicable = RULES.iter().filter(|rule| rule.applies_to(self));
         let own = applicable.filter(|rule| {
-            rule.scope != Scope::Site && !is_shared(rule) && !is_for_jobs_only(rule)
+            rule.scope != Scope::Cluster && !is_shared(rule) && !is_for_jobs_only(rule)
         });
         own.map(|rule| rule.id).collect()
     }
@@ -140,7 +140,7 @@ pub(crate) fn position(rule: &Rule) -> Option<usize> {
     RULES.iter().position(|known| *known == rule)
 }
 
-/// Default settings, equal to `{}`. They are here because only the registry knows the rules.
+/// Default settings, equal to `{}`. Implemented here because the defaults depend on the list of rules.
 impl Default for Settings<'_> {
     fn default() -> Self {
         Self::with_rules(RULES)

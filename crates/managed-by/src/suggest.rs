@@ -1,6 +1,6 @@
 //! Suggestions for typos: the nearest known word ("Did you mean ...?"). Rules and tools use them.
 
-/// Maximum length of a word. Longer words are no typos, and comparing them is expensive.
+/// Maximum length of a word. Longer words are unlikely to be typos, and expensive to compare.
 const MAX_LEN: usize = 128;
 
 /// Returns the candidate with the smallest edit distance to `word` (insertions, deletions, substitutions and transpositions,

@@ -1,7 +1,7 @@
-//! The file `target/answers.ndjson`: requests with the library's answers, one per line.
+//! The file `target/expected.ndjson`: requests with the library's responses, one per line.
 //!
-//! `xtask answers` writes the file. The differential test of each entry point (module, CLI, npm, Go, PolicyServer) reads it and must
-//! produce the same answers.
+//! `xtask expected` writes the file. The differential test of each entry point (module, CLI, npm, Go, PolicyServer) reads it and must
+//! produce the same responses.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -18,10 +18,10 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::library::Answer;
+use crate::library::ValidationResponse;
 use crate::root;
 
-/// A request, its settings and the library's answer.
+/// A request, its settings and the library's response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
@@ -32,7 +32,7 @@ pub struct Line {
     /// Settings of the policy.
     pub settings: Value,
     /// Response of the module's operation `validate`.
-    pub answer: Value,
+    pub response: Value,
     /// Findings of every release with all rules enabled, by `docs/evaluation.schema.json`; `null` if the request or its settings are
     /// invalid.
     pub evaluation: Value,
@@ -50,19 +50,20 @@ impl Line {
         serde_json::from_str(&self.request).with_context(|| self.name.clone())
     }
 
-    /// Returns the answer as the `response` that PolicyServer and kwctl send for a request with the UID.
+    /// Returns the response as the `response` that PolicyServer and kwctl send for a request with the UID.
     ///
     /// # Errors
-    /// If the answer does not have the form of a module's response.
+    /// If the response does not have the form of a module's response.
     pub fn response(&self, uid: &Value) -> Result<Value> {
-        let answer = Answer::deserialize(&self.answer).with_context(|| self.name.clone())?;
-        Ok(answer.response(uid))
+        let response =
+            ValidationResponse::deserialize(&self.response).with_context(|| self.name.clone())?;
+        Ok(response.response(uid))
     }
 }
 
-/// Returns the path of the file: the variable `ANSWERS`, or `target/answers.ndjson`.
+/// Returns the path of the file: the variable `EXPECTED_RESULTS`, or `target/expected.ndjson`.
 pub fn file() -> PathBuf {
-    env::var_os("ANSWERS").map_or_else(|| root("target/answers.ndjson"), PathBuf::from)
+    env::var_os("EXPECTED_RESULTS").map_or_else(|| root("target/expected.ndjson"), PathBuf::from)
 }
 
 /// Reads the lines of the file in order.
@@ -71,7 +72,7 @@ pub fn file() -> PathBuf {
 /// If the file cannot be opened. Each item is an error if its line cannot be parsed.
 pub fn lines() -> Result<impl Iterator<Item = Result<Line>> + Send> {
     let path = file();
-    let missing = || format!("{}: `make target/answers.ndjson` writes it", name(&path));
+    let missing = || format!("{}: `make target/expected.ndjson` writes it", name(&path));
     let file = File::open(&path).with_context(missing)?;
     let lines = BufReader::new(file).lines();
     Ok(lines.map(move |line| serde_json::from_str(&line?).with_context(|| name(&path))))
@@ -83,7 +84,7 @@ fn name(path: &Path) -> String {
 
 /// Calls `compare` with each line, on all cores, and returns the number of compared requests and findings.
 ///
-/// `compare` sends the request to an entry point and panics if the answers differ. It returns the number of compared findings, or
+/// `compare` sends the request to an entry point and panics if the responses differ. It returns the number of compared findings, or
 /// `None` if the entry point does not support the request.
 ///
 /// # Errors
@@ -131,9 +132,9 @@ pub fn finding_rows(findings: &Value) -> FindingRows {
     let mut rows = FindingRows::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for finding in findings.as_array().into_iter().flatten() {
-        let texts = finding.get("texts").and_then(Value::as_array);
-        let texts = texts.map_or(std::slice::from_ref(finding), Vec::as_slice);
-        for message in texts {
+        let messages = finding.get("messages").and_then(Value::as_array);
+        let messages = messages.map_or(std::slice::from_ref(finding), Vec::as_slice);
+        for message in messages {
             let member = |object: &Value, key: &str| text(object.get(key).unwrap_or(&Value::Null));
             for release in message
                 .get("releases")
@@ -146,7 +147,7 @@ pub fn finding_rows(findings: &Value) -> FindingRows {
                     member(finding, "rule"),
                     member(finding, "enforcement"),
                     member(finding, "path"),
-                    member(message, "text"),
+                    member(message, "message"),
                 ]);
             }
         }

@@ -20,7 +20,7 @@ pub struct Rule {
     /// True if kube-apiserver has the rule too. Verdict and error text are then kube-apiserver's.
     pub upstream: bool,
     /// True if the rule depends on a setting. It ignores objects that are being deleted.
-    pub site_specific: bool,
+    pub cluster_specific: bool,
     /// Kubernetes releases that have the rule.
     pub releases: Vec<&'static str>,
 }
@@ -105,7 +105,7 @@ pub fn rules() -> serde_json::Result<Vec<RulePage>> {
 fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
     let docs = rule.documentation();
     let releases = Release::ALL.iter().copied();
-    let holds = releases.filter(|release| rule.holds_in(*release));
+    let holds = releases.filter(|release| rule.exists_in(*release));
     let (source, deviation) = match *rule.source() {
         RuleSource::Upstream {
             function,
@@ -125,7 +125,7 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
             title: docs.title,
             enforcement: rule.default_enforcement().as_str(),
             upstream: rule.is_upstream(),
-            site_specific: rule.is_site_specific(),
+            cluster_specific: rule.is_cluster_specific(),
             releases: holds.map(Release::as_str).collect(),
         },
         text: docs.text,
@@ -158,16 +158,16 @@ fn row(kind: &managed_by::Kind<'static>) -> Kind {
         plural: kind.plural(),
         managed_by_path: kind.managed_by_path(),
         reserved_value: kind.reserved_value(),
-        workload: kind.workload(),
+        workload: kind.workload_kind(),
         template: kind.field_location() != FieldLocation::Workload,
         format: match kind.value_constraint() {
             ValueConstraint::Path => "path".into(),
-            ValueConstraint::Open => "open".into(),
+            ValueConstraint::Any => "any".into(),
             ValueConstraint::OneOf(values) => values.into(),
         },
         defaulted: kind.is_defaulted(),
         status: kind.has_status_rules(),
-        rules: kind.rules(),
+        rules: kind.specific_rule_ids(),
     }
 }
 

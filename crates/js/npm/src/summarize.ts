@@ -1,0 +1,19 @@
+import type { LintResponse, ReplayTotals } from "../generated/types.js";
+import type { LintResult, ReplaySummary, Summary } from "./summary.js";
+
+/** Summarizes counts. An empty input is not ok. */
+function summary(total: number, evaluated: number, denied: number, unreadable: number): Summary {
+  return { ok: total > 0 && denied === 0 && unreadable === 0, evaluated, denied, unreadable };
+}
+
+/** Adds the summary to a result of `lint` or `diff`. */
+export function withSummary(result: LintResponse): LintResult {
+  const denied = result.objects.filter(({ verdict, releases }) => !verdict.allowed || releases?.some((release) => !release.verdict.allowed) === true);
+  return { ...result, summary: summary(result.objects.length, result.objects.length, denied.length, result.unreadable.length) };
+}
+
+/** Adds the summary to the totals of a history. */
+export function withReplaySummary(totals: ReplayTotals): ReplaySummary {
+  const { evaluated, stored, denied, skipped } = totals.counts;
+  return { ...totals, summary: summary(evaluated + stored, evaluated, denied, skipped) };
+}
