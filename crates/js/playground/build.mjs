@@ -82,7 +82,7 @@ async function serviceWorker() {
   await esbuild.build({ entryPoints: [at("src/sw.ts")], outfile: join(out, "sw.js"), bundle: true, minify: true, target: "es2022", define, logLevel: "warning" });
 }
 
-/** The requests of `examples/`, each as the page asks it. */
+/** Returns the requests of `examples/` as inputs of the page. */
 function examples() {
   const folder = join(root, "examples");
   const topics = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -104,7 +104,7 @@ function example(topic, path) {
     name: `${topic}/${name}`,
     topic,
     title: title(name),
-    question: {
+    input: {
       operation,
       object: yaml(request.object),
       oldObject: yaml(request.oldObject),

@@ -117,7 +117,7 @@ pub struct ReplayCounts {
     pub skipped: u64,
     /// Writes that the API server had denied.
     #[cfg_attr(feature = "package", ts(type = "number"))]
-    pub refused: u64,
+    pub rejected: u64,
     /// Objects that were not deleted.
     pub live: usize,
 }
@@ -269,7 +269,7 @@ impl ReplayTally {
                 stored: tally.stored,
                 stored_found: tally.stored_with_findings,
                 skipped: tally.skipped_count(),
-                refused: tally.rejected,
+                rejected: tally.rejected,
                 live,
             },
             rows: tally.rows.iter().map(ReplayRow::of).collect(),

@@ -72,7 +72,7 @@ fn from_text(text: &str) -> Result<String, Error> {
     };
     match found.read() {
         Ok(_) => Ok(found.json().to_owned()),
-        Err(problems) => Err(refused(text, &found, &problems)),
+        Err(problems) => Err(invalid_settings(text, &found, &problems)),
     }
 }
 
@@ -101,7 +101,7 @@ fn whole(message: &str, position: Option<Position>) -> Error {
     Error::settings(message, vec![problem])
 }
 
-fn refused(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
+fn invalid_settings(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
     let problem = |problem: &managed_by::Problem| {
         let path = found.path_of(problem.path());
         let located = if problem.is_key() {

@@ -61,7 +61,7 @@ fn catalog() -> Result<Value> {
     }))
 }
 
-/// Generates TypeScript types of answers and catalog from the Rust types and their doc comments.
+/// Generates TypeScript types of results and catalog from the Rust types and their doc comments.
 fn typescript_types() -> Result<String> {
     let mut text = "import type { AdmissionRequest } from \"../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
     let config = Config::default();

@@ -12,7 +12,7 @@ import { CHANGED, root, thrown, TYPO } from "./support.mjs";
 const folder = mkdtempSync(join(tmpdir(), "managed-by-api-"));
 after(() => rmSync(folder, { recursive: true }));
 
-test("a verdict is a plain object", () => {
+test("review returns a plain object", () => {
   const verdict = review(CHANGED);
   assert.deepEqual(verdict, {
     allowed: false,
@@ -34,7 +34,7 @@ test("a verdict is a plain object", () => {
   });
 });
 
-test("text keeps what objects lose", () => {
+test("requests as text keep number formats and duplicate keys", () => {
   const request = JSON.stringify({ ...CHANGED, operation: "CREATE", object: { metadata: { name: "pi" }, spec: {}, status: { active: 1 } } });
   assert.equal(review(request).allowed, true);
   const verdict = review(request.replace('"active":1', '"active":1.5'));
@@ -42,7 +42,7 @@ test("text keeps what objects lose", () => {
   assert.match(verdict.message, /request\.object\.status\.active/);
 });
 
-test("a request that makes no sense gets the policy's answer", () => {
+test("malformed requests are denied with code 400", () => {
   for (const request of ["", "nope", "[]", "null", "{}", "{", '{"request":{}}', '"\u0000"', "\ud800", '{"kind":1}', "[".repeat(100_000)]) {
     const { allowed, code, message } = review(request);
     assert.deepEqual({ allowed, code }, { allowed: false, code: 400 }, request.slice(0, 20));
@@ -50,7 +50,7 @@ test("a request that makes no sense gets the policy's answer", () => {
   }
 });
 
-test("what is no argument is refused by name", () => {
+test("invalid arguments are rejected by name", () => {
   const circular = {};
   circular.self = circular;
   const cases = [
@@ -102,7 +102,7 @@ test("what is no argument is refused by name", () => {
   }
 });
 
-test("bad settings are thrown with all problems, by every function that takes them", async () => {
+test("every function throws all problems of invalid settings", async () => {
   const bad = { kubernetes_version: "1.99", rules: { "managed-by/formt": "deny" } };
   const calls = [() => review(CHANGED, bad), () => lint(TYPO, bad), () => diff(TYPO, TYPO, bad), () => review(CHANGED, JSON.stringify(bad))];
   for (const call of calls) {
@@ -117,7 +117,7 @@ test("bad settings are thrown with all problems, by every function that takes th
   await assert.rejects(replay([], {}, { relases: "all" }).next(), { code: "ERR_INVALID_ARGUMENT", path: "options.relases" });
 });
 
-test("settings are evaluated as PolicyServer does, with places", () => {
+test("validateSettings returns PolicyServer's result, with positions", () => {
   assert.deepEqual(validateSettings({}), { valid: true, problems: [] });
   assert.deepEqual(validateSettings(""), { valid: true, problems: [] });
   const text = "role: manager\nrules:\n  managed-by/format: maybe\n";
@@ -139,7 +139,7 @@ test("settings are evaluated as PolicyServer does, with places", () => {
   assert.equal(manifest.slice(problem.position.from, problem.position.to), "manager");
 });
 
-test("lint says where in the text a finding stands, as JavaScript counts", () => {
+test("lint returns the position of each finding in UTF-16 code units", () => {
   // Beyond the first plane a character counts twice.
   const text = `# \u{1f600} ä\n${TYPO}`;
   const { objects, unreadable, unknown } = lint(text);
@@ -153,7 +153,7 @@ test("lint says where in the text a finding stands, as JavaScript counts", () =>
   assert.deepEqual([position.line, position.column, position.exact], [7, 14, true]);
 });
 
-test("lint reads many documents, lists, and what is broken among them", () => {
+test("lint accepts multiple documents and lists, and reports malformed ones", () => {
   const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { managedBy: "x" } }] });
   const { objects, unreadable, unknown } = lint(`${TYPO}---\na: [\n---\nkind: 5\n---\n${list}\n---\n${TYPO}`);
   assert.deepEqual(objects.map(({ request }) => request.name), ["pi", "j", "pi"]);
@@ -167,14 +167,14 @@ test("lint reads many documents, lists, and what is broken among them", () => {
   assert.equal(wrong.slice(malformed.unreadable[0].position.from, malformed.unreadable[0].position.to), "5");
 });
 
-test("lint bounds what grows: aliases upon aliases", () => {
+test("lint limits the expansion of nested aliases", () => {
   const laughs = ["a0: &a0 [x, x]", ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}, *a${i}]`)].join("\n");
   const { objects, unreadable } = lint(laughs);
   assert.equal(objects.length, 0);
   assert.equal(unreadable.length, 1);
 });
 
-test("who asks, and where, is told by the options", () => {
+test("options set the user and the namespace", () => {
   const settings = { role: "management", exempt: { groups: ["admins"] } };
   const job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {}\n";
   const { request, verdict } = lint(job, settings, { namespace: "team-a", username: 'a "b"', groups: ["x", "y\n"] }).objects[0];
@@ -182,17 +182,17 @@ test("who asks, and where, is told by the options", () => {
   assert.equal(lint(job, settings, { groups: ["x", "admins"] }).objects[0].verdict.allowed, true);
 });
 
-test("every release is asked on request", () => {
+test("releases: all evaluates every release", () => {
   const old = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { startTime: "2026-01-01T00:00:00Z" } };
   const status = { ...old.status, completionTime: "2026-01-01T01:00:00Z", succeeded: 1, conditions: [{ type: "SuccessCriteriaMet", status: "True" }, { type: "Complete", status: "True" }] };
   const { objects } = diff(old, { ...old, status }, {}, { subResource: "status", releases: "all" });
-  const answers = objects[0].releases.map(({ release, verdict }) => [release, verdict.allowed]);
-  assert.deepEqual(answers, releases().map((release) => [release, release !== "1.30"]));
+  const decisions = objects[0].releases.map(({ release, verdict }) => [release, verdict.allowed]);
+  assert.deepEqual(decisions, releases().map((release) => [release, release !== "1.30"]));
   assert.equal(objects[0].verdict.allowed, true);
   assert.deepEqual(objects[0].verdict.findings[0].releases, ["1.30"]);
 });
 
-test("diff pairs objects by name, and says which has no pair", () => {
+test("diff pairs objects by name, and reports unpaired objects", () => {
   const job = (name, managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: ${name}}\nspec: {managedBy: ${managedBy}}\n`;
   const { objects, unreadable } = diff(`${job("a", "a.io/x")}---\n${job("b", "a.io/x")}`, `${job("b", "a.io/y")}---\n${job("c", "a.io/x")}`);
   assert.deepEqual(objects.map(({ request, verdict }) => [request.name, verdict.allowed]), [["b", false]]);
@@ -212,7 +212,7 @@ async function all(history) {
 const event = (type, version, spec, status) => ({ type, object: { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion: String(version) }, spec, status } });
 const HISTORY = [event("ADDED", 1, { managedBy: "a.io/x" }), event("MODIFIED", 2, { managedBy: "a.io/x" }, { failed: 2 }), event("MODIFIED", 3, { managedBy: "a.io/x" }, { failed: 1 }), event("DELETED", 4, {}, {})];
 
-test("a history is the same in chunks, in lines and in objects", async () => {
+test("replay accepts chunks, lines and objects", async () => {
   const text = HISTORY.map((one) => JSON.stringify(one)).join("\n");
   const bytes = new TextEncoder().encode(`${text}\n`);
   const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) => bytes.subarray(i * 7, i * 7 + 7));
@@ -228,7 +228,7 @@ test("a history is the same in chunks, in lines and in objects", async () => {
   assert.deepEqual(rows.map(({ rule, count, kind }) => [rule, count, kind]), [["job-status/failed-decreased", 1, "Job.batch"]]);
 });
 
-test("every result of many has a summary", async () => {
+test("lint, diff and replay return a summary", async () => {
   const job = (managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: ${managedBy}}\n`;
   const fine = job("a.io/x");
   assert.deepEqual(lint(fine).summary, { ok: true, evaluated: 1, denied: 0, unreadable: 0 });
@@ -242,13 +242,13 @@ test("every result of many has a summary", async () => {
   // Denied by 1.31 and later, and the settings choose 1.30.
   const running = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { active: 1 } };
   const tooReady = { ...running, status: { active: 1, ready: 2 } };
-  const asked = (options) => diff(running, tooReady, { kubernetes_version: "1.30" }, { subResource: "status", ...options }).summary;
-  assert.deepEqual([asked({}).ok, asked({ releases: "all" })], [true, { ok: false, evaluated: 1, denied: 1, unreadable: 0 }]);
+  const summaryOf = (options) => diff(running, tooReady, { kubernetes_version: "1.30" }, { subResource: "status", ...options }).summary;
+  assert.deepEqual([summaryOf({}).ok, summaryOf({ releases: "all" })], [true, { ok: false, evaluated: 1, denied: 1, unreadable: 0 }]);
   assert.deepEqual((await all(replay(HISTORY))).tally.summary, { ok: false, evaluated: 3, denied: 1, unreadable: 0 });
   assert.deepEqual((await all(replay("{"))).tally.summary, { ok: false, evaluated: 0, denied: 0, unreadable: 1 });
 });
 
-test("text is divided anywhere, as bytes are", async () => {
+test("replay accepts text and bytes split at any position", async () => {
   // Each Job brings a denial, and a text with characters of all lengths.
   const ofJob = (i) => HISTORY.map(({ type, object }) => ({ type, object: { ...object, metadata: { ...object.metadata, uid: `${i}`, name: `pi-${i}`, annotations: { note: "\u{1f600} ä {\"kind\":1}".repeat(i % 40) } } } }));
   const denied = Array.from({ length: 286 }, (_, i) => ofJob(i)).flat().map((one) => `${JSON.stringify(one)}\n`).join("");
@@ -273,7 +273,7 @@ test("text is divided anywhere, as bytes are", async () => {
   assert.deepEqual(await all(replay(denied.trimEnd().split("\n"))), expected);
 });
 
-test("lines without their ends, of which the first is cut", async () => {
+test("replay accepts lines without line breaks, the first of them truncated", async () => {
   async function* lines() {
     yield '{"type":"ADDED","object":{"apiVers';
     yield* HISTORY.map((one) => JSON.stringify(one));
@@ -283,7 +283,7 @@ test("lines without their ends, of which the first is cut", async () => {
   assert.equal(tally.counts.denied, 1);
 });
 
-test("bytes, text and objects in one history", async () => {
+test("replay accepts bytes, text and objects in one input", async () => {
   const [first, second, third, fourth] = HISTORY;
   const text = JSON.stringify(second);
   async function* mixed() {
@@ -296,7 +296,7 @@ test("bytes, text and objects in one history", async () => {
   assert.deepEqual(await all(replay(mixed())), await all(replay(HISTORY)));
 });
 
-test("recorded histories of real controllers bring no denial", async () => {
+test("recorded controllers are not denied", async () => {
   for (const trace of ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "trainer-2.3", "tekton-1.15"]) {
     const { steps, tally } = await all(replay(createReadStream(join(root, `parity/traces/${trace}.ndjson`))));
     assert.equal(tally.counts.denied, 0, trace);
@@ -305,7 +305,7 @@ test("recorded histories of real controllers bring no denial", async () => {
   }
 });
 
-test("a history that is cut, or none, says so and goes on", async () => {
+test("replay reports truncated and empty input, and continues", async () => {
   const lines = [JSON.stringify(HISTORY[0]), '{"type":"MODIFIED","object":{"apiVers', JSON.stringify(HISTORY[1]), "{}"];
   const { steps, tally } = await all(replay(lines));
   assert.deepEqual(steps.map(({ line, skipped }) => [line, skipped]), [[2, "not-json"], [4, "unknown-document"]]);
@@ -314,14 +314,14 @@ test("a history that is cut, or none, says so and goes on", async () => {
   await assert.rejects(all(replay([null])), { code: "ERR_INVALID_ARGUMENT", path: "lines" });
 });
 
-test("a history may be left before its end", async () => {
+test("replay can be stopped early", async () => {
   for await (const step of replay([...HISTORY, ...HISTORY])) {
     assert.equal(step.line, 3);
     break;
   }
 });
 
-test("the catalog is there, and a copy", () => {
+test("rules, kinds and releases return copies", () => {
   assert.ok(rules().length > 50);
   assert.deepEqual(Object.keys(rules()[0]).sort(), ["enforcement", "id", "releases", "clusterSpecific", "title", "upstream"]);
   const page = explain("job-status/failed-decreased");

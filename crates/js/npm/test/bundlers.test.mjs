@@ -43,7 +43,7 @@ function app(name, use) {
 }
 
 /** Runs a bundle far from the package. What it fetches comes from a folder, or from a server. */
-async function said(bundle, origin) {
+async function outputOf(bundle, origin) {
   const stub = join(folder, "stub.mjs");
   writeFileSync(
     stub,
@@ -78,11 +78,11 @@ for (const version of ["vite6", "vite7", "vite8"]) {
       const { fileName } = the(bundled.output.filter(({ type }) => type === "chunk"));
       // Node takes it for a module by its name.
       cpSync(join(at, "dist", fileName), join(at, "dist/bundle.mjs"));
-      assert.equal(await said(join(at, "dist/bundle.mjs"), join(at, "dist")), MESSAGE);
+      assert.equal(await outputOf(join(at, "dist/bundle.mjs"), join(at, "dist")), MESSAGE);
       assert.equal(readdirSync(join(at, "dist/assets")).some((name) => name.endsWith(".wasm")), use !== "the same import");
     });
 
-    test(`${version} serves while one develops: ${use}`, async () => {
+    test(`${version} dev server: ${use}`, async () => {
       const vite = await from(version, "vite");
       const at = app(version, use);
       const server = await vite.createServer({ root: at, configFile: false, logLevel: "error", server: { host: "127.0.0.1", port: 0, hmr: false, watch: null } });
@@ -105,7 +105,7 @@ for (const version of ["vite6", "vite7", "vite8"]) {
           return got.get(path);
         };
         const main = await get("/main.js");
-        assert.equal(await said(main, origin), MESSAGE);
+        assert.equal(await outputOf(main, origin), MESSAGE);
       } finally {
         await server.close();
       }
@@ -124,7 +124,7 @@ for (const use of ["the same import", "init with a file of webpack"]) {
       compiler.run((error, result) => compiler.close((failed) => (error ?? failed ? reject(error ?? failed) : resolve(result))));
     });
     assert.deepEqual(stats.toJson({ all: false, errors: true }).errors, []);
-    assert.equal(await said(join(at, "dist/bundle.cjs"), join(at, "dist")), MESSAGE);
+    assert.equal(await outputOf(join(at, "dist/bundle.cjs"), join(at, "dist")), MESSAGE);
   });
 }
 
@@ -133,11 +133,11 @@ for (const [platform, format] of [["browser", "esm"], ["browser", "iife"], ["nod
     const at = app("esbuild", "the same import");
     const outfile = join(at, `dist/bundle.${format === "esm" ? "mjs" : "cjs"}`);
     await esbuild.build({ entryPoints: [join(at, "main.js")], absWorkingDir: at, bundle: true, platform, format, outfile, logLevel: "error" });
-    assert.equal(await said(outfile, at), MESSAGE);
+    assert.equal(await outputOf(outfile, at), MESSAGE);
   });
 }
 
-test("the documentation names the versions that are tested", () => {
+test("the documentation lists the tested versions", () => {
   const text = readFileSync(join(root, "docs/javascript.md"), "utf8");
   assert.ok(text.includes("Vite 6, 7 and 8, webpack 5 and esbuild"));
 });

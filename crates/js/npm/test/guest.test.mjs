@@ -1,4 +1,4 @@
-// The policy and the module of the Go package in node's engine, V8, on a host for waPC: the library's answers.
+// The policy and the module of the Go package in node's engine, V8, on a host for waPC: the library's responses.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,32 +10,32 @@ import { compareAll, root } from "./support.mjs";
 function guest(file) {
   const module = new WebAssembly.Module(readFileSync(join(root, file)));
   return (operation, payload) => {
-    const asked = [Buffer.from(operation), Buffer.from(payload)];
+    const inputs = [Buffer.from(operation), Buffer.from(payload)];
     let response, failure, instance;
     const bytes = (at, length) => Buffer.from(instance.exports.memory.buffer, at, length);
     const text = (at, length) => bytes(at, length).toString();
     const nothing = () => 0;
     const wapc = {
-      __guest_request: (...places) => places.forEach((at, index) => bytes(at, asked[index].length).set(asked[index])),
+      __guest_request: (...places) => places.forEach((at, index) => bytes(at, inputs[index].length).set(inputs[index])),
       __guest_response: (at, length) => { response = text(at, length); },
       __guest_error: (at, length) => { failure = text(at, length); },
       __console_log: (at, length) => { failure = text(at, length); },
-      // The guest asks nothing of its host.
+      // The guest makes no host calls.
       __host_call: nothing, __host_response_len: nothing, __host_response: nothing, __host_error_len: nothing, __host_error: nothing,
     };
     instance = new WebAssembly.Instance(module, { wapc });
     instance.exports.wapc_init();
-    assert.equal(instance.exports.__guest_call(asked[0].length, asked[1].length), 1, failure);
+    assert.equal(instance.exports.__guest_call(inputs[0].length, inputs[1].length), 1, failure);
     return JSON.parse(response);
   };
 }
 
-test("the policy gives the library's answer to every request, and the module of the Go package its evaluation", async () => {
+test("the policy returns the library's response to every request, and the module of the Go package its evaluation", async () => {
   const policy = guest("annotated-policy.wasm");
   const withFindings = guest("go/managedby/module.wasm");
-  await compareAll("the guest in V8", ({ name, request, settings, answer, evaluation }) => {
+  await compareAll("the guest in V8", ({ name, request, settings, response, evaluation }) => {
     const payload = `{"request":${request},"settings":${JSON.stringify(settings)}}`;
-    assert.deepEqual(policy("validate", payload), answer, `${name}: ${request}`);
+    assert.deepEqual(policy("validate", payload), response, `${name}: ${request}`);
     if (evaluation === null) {
       return 0;
     }

@@ -16,7 +16,7 @@ const { diff, lint, replay, review, validateSettings } = await import("managed-b
 
 const size = () => memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
 
-test("a million requests leave the memory as it was", () => {
+test("memory does not grow over a million requests", () => {
   assert.equal(memories.length, 1);
   const request = JSON.stringify(CHANGED);
   const settings = JSON.stringify({ kubernetes_version: "1.37", role: "management" });
@@ -30,7 +30,7 @@ test("a million requests leave the memory as it was", () => {
   assert.equal(size(), before);
 });
 
-test("so do the other functions, with errors too", async () => {
+test("memory does not grow in other functions and on errors", async () => {
   const once = async () => {
     lint(TYPO, {}, { releases: "all" });
     diff(TYPO, TYPO);
@@ -50,7 +50,7 @@ test("so do the other functions, with errors too", async () => {
   assert.equal(size(), before);
 });
 
-test("a large request is given back", () => {
+test("memory of a large request is released", () => {
   const large = { ...CHANGED, object: { ...CHANGED.object, metadata: { name: "pi", annotations: { x: "y".repeat(4 << 20) } } } };
   review(large);
   const before = size();

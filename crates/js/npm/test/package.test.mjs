@@ -29,18 +29,18 @@ const MESSAGE = imported.review(CHANGED).message;
 /** Size limits of the module, uncompressed and compressed. */
 const LIMITS = { bytes: 490 * 1024, brotli: 180 * 1024 };
 
-test("the module is as small as is recorded, and as it has to be", () => {
+test("the module has the recorded size and stays within the limits", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));
   const brotli = brotliCompressSync(wasm, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
   const recorded = JSON.parse(readFileSync(join(here, "size.json"), "utf8"));
-  const told = `bytes ${wasm.length}, brotli ${brotli}: if it is worth it, write that into test/size.json`;
+  const message = `bytes ${wasm.length}, brotli ${brotli}: if it is worth it, write that into test/size.json`;
   for (const [now, then] of [[wasm.length, recorded.bytes], [brotli, recorded.brotli]]) {
-    assert.ok(Math.abs(now - then) <= then * 0.02, told);
+    assert.ok(Math.abs(now - then) <= then * 0.02, message);
   }
-  assert.ok(wasm.length <= LIMITS.bytes && brotli <= LIMITS.brotli, told);
+  assert.ok(wasm.length <= LIMITS.bytes && brotli <= LIMITS.brotli, message);
 });
 
-test("it imports nothing from the host but its own glue", () => {
+test("the module imports only its own glue", () => {
   const module = new WebAssembly.Module(readFileSync(join(built, "managed_by.wasm")));
   const imports = WebAssembly.Module.imports(module);
   assert.ok(imports.every(({ module: from, name }) => from === "./managed_by_bg.js" && name.startsWith("__wb")), JSON.stringify(imports));
@@ -54,7 +54,7 @@ test("CommonJS and ESM have the same functions", () => {
   }
 });
 
-test("a page without a bundler loads it when it says so", async () => {
+test("a page without a bundler loads the module on init", async () => {
   const web = await import(join(built, "web.mjs"));
   assert.throws(() => web.review(CHANGED), { code: "ERR_NOT_READY" });
   await assert.rejects(web.init(new Uint8Array([1, 2, 3])), { code: "ERR_LOAD", path: "source" });
@@ -62,7 +62,7 @@ test("a page without a bundler loads it when it says so", async () => {
   assert.equal(web.review(CHANGED).message, MESSAGE);
 });
 
-test("a bundler takes the entry for browsers, and leaves out what is not used", async () => {
+test("bundlers use the browser entry point and drop unused functions", async () => {
   const bundle = async (text) => {
     const entry = write("entry.mjs", text);
     const { outputFiles } = await esbuild.build({ entryPoints: [entry], bundle: true, format: "esm", platform: "browser", minify: true, write: false });
@@ -81,7 +81,7 @@ test("a bundler takes the entry for browsers, and leaves out what is not used", 
   assert.match(page, /new URL\("\.\/managed_by\.wasm",import\.meta\.url\)/);
 });
 
-test("TypeScript reads the types in both module formats", () => {
+test("the types compile in both module formats", () => {
   const use = `
     const verdict: import("managed-by").Verdict = review({ kind: { group: "batch", version: "v1", kind: "Job" }, operation: "CREATE", object: {} }, { role: "worker" });
     const message: string | undefined = verdict.message;
@@ -113,19 +113,19 @@ test("TypeScript reads the types in both module formats", () => {
   execFileSync(bin("tsc"), [...options, ...files], { cwd: folder, stdio: "pipe" });
 });
 
-test("publint finds nothing", async () => {
+test("publint reports no problems", async () => {
   const { messages, pkg } = await publint({ pkgDir: built, strict: true });
   assert.deepEqual(messages.map((message) => formatMessage(message, pkg, { color: false })), []);
 });
 
-test("the types are right in every way to resolve them", () => {
+test("the types resolve in every module resolution mode", () => {
   // `./web` is for browsers: there is no CommonJS of it. Resolution without `exports` (node10) is older than the Node that the package needs.
   const options = ["--pack", built, "--profile", "node16", "--ignore-rules", "cjs-resolves-to-esm", "--exclude-entrypoints", "managed_by.wasm", "settings.schema.json"];
   const { status, stdout } = spawnSync(bin("attw"), [...options, "--no-color"], { encoding: "utf8" });
   assert.equal(status, 0, stdout);
 });
 
-test("what is published is what it needs, and no more", () => {
+test("the published package contains exactly the required files", () => {
   const [{ files }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: built, stdio: ["ignore", "pipe", "ignore"] }));
   const expected = ["LICENSE", "README.md", "browser.mjs", "index.d.cts", "index.d.mts", "managed_by.wasm", "module.cjs", "module.mjs", "node.cjs", "node.mjs", "package.json", "settings.schema.json", "web.d.mts", "web.mjs"];
   assert.deepEqual(files.map((file) => file.path).sort(), expected.sort());
@@ -135,7 +135,7 @@ test("what is published is what it needs, and no more", () => {
   }
 });
 
-test("the lock files name no registry", () => {
+test("lock files contain no registry URLs", () => {
   const bundlers = readdirSync(join(here, "../bundlers")).map((name) => `crates/js/npm/bundlers/${name}/package-lock.json`);
   for (const file of ["crates/js/npm/package-lock.json", "crates/js/playground/package-lock.json", ...bundlers]) {
     const { packages } = JSON.parse(readFileSync(join(root, file), "utf8"));
@@ -144,7 +144,7 @@ test("the lock files name no registry", () => {
   }
 });
 
-test("the examples of the documentation print what it shows", () => {
+test("examples in the documentation print the documented output", () => {
   let count = 0;
   for (const file of ["docs/javascript.md", "crates/js/npm/README.md"]) {
     const blocks = readFileSync(join(root, file), "utf8").matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs);
@@ -157,7 +157,7 @@ test("the examples of the documentation print what it shows", () => {
   assert.equal(count, 4);
 });
 
-test("the documentation lists the functions as they are declared", () => {
+test("the documentation lists the declared functions", () => {
   const declared = readFileSync(join(built, "index.d.mts"), "utf8").matchAll(/^export declare (function .*;)$/gm);
   const [, listed] = /## Functions\n\n```ts\n(.*?)```/s.exec(readFileSync(join(root, "docs/javascript.md"), "utf8"));
   assert.deepEqual(listed.trim().split("\n").sort(), [...declared].map(([, declaration]) => declaration).sort());

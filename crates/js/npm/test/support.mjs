@@ -37,7 +37,7 @@ export async function compareAll(entryPoint, compare) {
 }
 
 /** Converts a verdict into the response of the policy's module. */
-export function asAnswer({ allowed, message, code, auditAnnotations, warnings }) {
+export function asResponse({ allowed, message, code, auditAnnotations, warnings }) {
   return {
     accepted: allowed,
     ...(message === undefined ? {} : { message }),

@@ -1,14 +1,14 @@
-// The package says what the policy says in an engine, and what kube-apiserver says.
+// Compares the package with the policy in an engine and with kube-apiserver.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { diff, explain, kinds, lint, releases, review, rules } from "managed-by";
-import { asAnswer, compareAll, lines, read, root } from "./support.mjs";
+import { asResponse, compareAll, lines, read, root } from "./support.mjs";
 
 test("every request gets the library's response", async () => {
   await compareAll("npm, as the policy", ({ name, request, settings, response }) => {
-    const as = (...asked) => assert.deepEqual(asAnswer(review(...asked)), response, `${name}: ${request}`);
+    const as = (...args) => assert.deepEqual(asResponse(review(...args)), response, `${name}: ${request}`);
     as(request, settings);
     // In its envelope, and as an object if that keeps its numbers.
     as(`{"request":${request}}`, JSON.stringify(settings));
@@ -29,7 +29,7 @@ function known() {
 /** The rules that the policy leaves to the API server. Tools, which have none, switch them on. */
 const ALL = Object.fromEntries(rules().filter((rule) => rule.upstream && rule.enforcement === "off").map((rule) => [rule.id, "deny"]));
 
-test("every vector gets kube-apiserver's response, of each release", async () => {
+test("every vector gets kube-apiserver's result, of each release", async () => {
   const differences = known();
   let count = 0;
   const files = readdirSync(join(root, "parity/vectors"));
@@ -41,14 +41,14 @@ test("every vector gets kube-apiserver's response, of each release", async () =>
       const request = { kind: { group, version, kind: object.kind }, operation, subResource, object, oldObject };
       const resource = { group, version, resource: kinds().find(({ kind }) => kind === object.kind)?.plural ?? "jobs" };
       const differs = differences.some((prefix) => name.startsWith(prefix));
-      for (const response of vector.answers) {
+      for (const response of vector.results) {
         for (const release of response.releases) {
           const verdict = review({ ...request, resource, name: object.metadata?.name ?? "" }, { kubernetes_version: release, rules: ALL });
           const errors = verdict.findings.filter((finding) => finding.upstream && finding.enforcement === "deny");
           const ours = { errors: [...new Set(errors.map(({ text }) => text))], message: verdict.code === 400 ? "" : (verdict.message ?? "") };
           const theirs = { errors: (response.errors ?? []).map(({ error }) => error), message: response.message ?? "" };
           const isUnreadable = verdict.code === 400;
-          const isSame = isUnreadable === (response.unreadable ?? false) && JSON.stringify(ours) === JSON.stringify(theirs);
+          const isSame = isUnreadable === (response.malformed ?? false) && JSON.stringify(ours) === JSON.stringify(theirs);
           assert.equal(isSame, !differs, `${name} on ${release}: ${JSON.stringify(ours)}, not ${JSON.stringify(theirs)}`);
           count += 1;
         }
@@ -59,8 +59,8 @@ test("every vector gets kube-apiserver's response, of each release", async () =>
   assert.ok(count > 12_000 && count % releases().length === 0, `${count}`);
 });
 
-test("the library says the same, of each release", async () => {
-  const told = ({ findings }, releases) => findings.flatMap((finding) => (finding.releases ?? releases).map((release) => {
+test("evaluations equal the library's, of each release", async () => {
+  const rowsOf = ({ findings }, releases) => findings.flatMap((finding) => (finding.releases ?? releases).map((release) => {
     const text = finding.messages?.find((of) => of.releases.includes(release))?.message ?? finding.message;
     return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
@@ -73,14 +73,14 @@ test("the library says the same, of each release", async () => {
       const { releases: _, ...releaseVerdict } = evaluation.releaseVerdicts.find((of) => of.releases.includes(release));
       const { findings, ...response } = verdict;
       assert.deepEqual(response, releaseVerdict, `${name} on ${release}: ${request}`);
-      return told(verdict, [release]);
+      return rowsOf(verdict, [release]);
     });
-    assert.deepEqual(new Set(ours), new Set(told(evaluation, [])), `${name}: ${request}`);
+    assert.deepEqual(new Set(ours), new Set(rowsOf(evaluation, [])), `${name}: ${request}`);
     return ours.length;
   });
 });
 
-test("the example of each rule's page is evaluated as the page says", () => {
+test("examples on the rules' pages have the documented results", () => {
   for (const { id } of rules()) {
     const { accepted, rejected } = explain(id);
     if (accepted.request.kind.kind === "Pod") {
@@ -95,7 +95,7 @@ test("the example of each rule's page is evaluated as the page says", () => {
   }
 });
 
-test("lint and diff say what review says, with all rules, to the request that they make", async () => {
+test("lint and diff return review's verdict, with all rules enabled", async () => {
   let count = 0;
   for await (const { name, request: text, settings, response } of lines("target/expected.ndjson")) {
     const request = JSON.parse(text);

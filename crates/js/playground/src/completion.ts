@@ -65,7 +65,7 @@ function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
   return name === undefined ? schema : { ...root.$defs?.[name], ...schema };
 }
 
-/** The schema at a path, if it says anything about it. */
+/** Returns the schema at a path, if there is one. */
 export function schemaAt(root: Schema, path: Path): Schema | undefined {
   let schema: Schema | undefined = root;
   for (const step of path) {

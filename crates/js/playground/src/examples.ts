@@ -1,5 +1,5 @@
 // The examples of the repository, by topic. The build makes them of `examples/`.
-import type { Question } from "./question.js";
+import type { Input } from "./input.js";
 import generated from "../generated/examples.json" with { type: "json" };
 
 export interface Example {
@@ -7,7 +7,7 @@ export interface Example {
   name: string;
   topic: string;
   title: string;
-  question: Question;
+  input: Input;
 }
 
 export const EXAMPLES = generated as Example[];

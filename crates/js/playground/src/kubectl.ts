@@ -1,4 +1,4 @@
-// The answer as a terminal shows it.
+// The result as a terminal shows it.
 import type { AdmissionRequest, Verdict } from "managed-by/web";
 
 /** The name that the manifests in `deploy/` give the webhook. */

@@ -1,6 +1,6 @@
-// The states of a Job's status as a picture. Which steps are allowed is asked of the package: nothing here knows a rule.
+// State diagram of a Job's status. The package evaluates which transitions are allowed.
 import { type AdmissionRequest, diff, type Settings } from "managed-by/web";
-import { verdictOf } from "./answer.js";
+import { verdictOf } from "./result.js";
 import { h, svg } from "./dom.js";
 
 type StateId = "none" | "running" | "suspended" | "criteria" | "target" | "complete" | "failed";
@@ -114,8 +114,8 @@ function job(status: object, suspend: boolean): object {
 /** Returns true if a release allows a status update from one state to another. */
 function isAllowed(from: StateId, to: StateId, settings: Settings | string, release: string): boolean {
   const suspend = from === "suspended" || to === "suspended";
-  const answer = diff(job(STATES[from].status, suspend), job(STATES[to].status, suspend), settings, { subResource: "status", releases: "all" });
-  return answer.objects.every((evaluated) => verdictOf(evaluated, release).allowed);
+  const result = diff(job(STATES[from].status, suspend), job(STATES[to].status, suspend), settings, { subResource: "status", releases: "all" });
+  return result.objects.every((evaluated) => verdictOf(evaluated, release).allowed);
 }
 
 /** The picture for an update of a Job's status: the steps that are allowed, and the one that is taken. */

@@ -1,14 +1,14 @@
-// The page: what is asked on the left, the answer on the right, as you type.
+// The page: input on the left, result on the right, updated as you type.
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
 import { type AdmissionRequest, explain, init, kinds, releases, rules, settingsSchema } from "managed-by/web";
-import { type Answer, ask, type Part, verdictOf } from "./answer.js";
+import { evaluateInput, type Part, type Result, verdictOf } from "./result.js";
 import { completeBy } from "./completion.js";
 import { byId } from "./dom.js";
 import { NARROW } from "./machine.js";
 import { Editor } from "./editor.js";
 import { EXAMPLES, fillChoices } from "./examples.js";
-import { FIRST, fromFragment, isShared, type Operation, type Question, toFragment } from "./question.js";
+import { FIRST, fromFragment, isShared, type Operation, type Input, toFragment } from "./input.js";
 import { ReplayView } from "./replay-view.js";
 import { forget, save, saved } from "./saved.js";
 import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
@@ -24,7 +24,7 @@ const groups = byId<HTMLInputElement>("groups");
 const operation = byId<HTMLSelectElement>("operation");
 const choices = byId<HTMLSelectElement>("example");
 const release = byId<HTMLSelectElement>("release");
-const said = byId("said");
+const resultPanel = byId("result");
 const spoken = byId("spoken");
 
 fillChoices(choices, "Choose an example");
@@ -49,12 +49,12 @@ const editors: Record<Part, Editor> = {
 const history = new ReplayView((opened) => {
   history.close();
   choices.value = "";
-  put({ ...question(), ...opened });
+  put({ ...readInput(), ...opened });
   editors.object.focus();
 });
-let answer: Answer = { evaluated: [], troubles: [], unknown: [] };
+let result: Result = { evaluated: [], troubles: [], unknown: [] };
 
-function question(): Question {
+function readInput(): Input {
   return {
     operation: operation.value as Operation,
     object: editors.object.text,
@@ -66,24 +66,24 @@ function question(): Question {
   };
 }
 
-/** The newest release stands first. What the settings say comes last: it is another question. */
+/** Fills the list of releases, newest first. The last option evaluates the settings unchanged. */
 function fillReleases(): void {
   const named = /^["']?kubernetes_version["']?:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
-  const ofSettings = named === undefined ? "no release: what the settings {} do" : `${named}, as the settings say`;
+  const ofSettings = named === undefined ? "no release: default settings" : `${named}, from the settings`;
   const chosen = release.value;
   release.replaceChildren(...releases().reverse().map((name) => new Option(name, name)), new Option(ofSettings, SETTINGS));
   release.value = chosen === "" ? NEWEST : chosen;
 }
 
-/** Settings that name a release ask that one. */
-function releaseFor({ settings, release: chosen }: Question): string {
+/** Returns the release to evaluate: the selected one, or the one that the settings name. */
+function releaseFor({ settings, release: chosen }: Input): string {
   if (chosen !== undefined && (chosen === SETTINGS || releases().includes(chosen))) {
     return chosen;
   }
   return settings.includes("kubernetes_version") ? SETTINGS : NEWEST;
 }
 
-function put(next: Question): void {
+function put(next: Input): void {
   operation.value = next.operation;
   username.value = next.username;
   groups.value = next.groups;
@@ -94,18 +94,18 @@ function put(next: Question): void {
   release.value = releaseFor(next);
   open("object");
   evaluate();
-  const [first] = answer.evaluated;
+  const [first] = result.evaluated;
   const position = first === undefined ? undefined : verdictOf(first, release.value).findings[0]?.position;
   if (position !== undefined) {
     editors.object.reveal(position.from);
   }
 }
 
-/** A person changed something: the example is no example any more. */
+/** Handles an edit: deselects the example, saves the input and evaluates it. */
 function edited(): void {
   choices.value = "";
   notify("");
-  save(question());
+  save(readInput());
   if (location.hash !== "") {
     window.history.replaceState(null, "", location.pathname + location.search);
   }
@@ -113,17 +113,17 @@ function edited(): void {
 }
 
 function evaluate(): void {
-  performance.mark("asked");
-  const asked = question();
-  const isUpdate = asked.operation !== "create";
+  performance.mark("evaluate");
+  const input = readInput();
+  const isUpdate = input.operation !== "create";
   byId("tab-oldObject").hidden = !isUpdate;
   if (!isUpdate && selected() === "oldObject") {
     open("object");
   }
-  editors.object.compareWith(isUpdate ? asked.oldObject : undefined);
+  editors.object.compareWith(isUpdate ? input.oldObject : undefined);
   fillReleases();
-  answer = ask(asked);
-  spoken.textContent = show(said, answer, asked.settings, release.value, {
+  result = evaluateInput(input);
+  spoken.textContent = show(resultPanel, result, input.settings, release.value, {
     choose: (chosen) => {
       release.value = chosen;
       edited();
@@ -131,25 +131,25 @@ function evaluate(): void {
     },
     goTo: (from) => goTo("object", from),
     goToTrouble: (index) => {
-      const trouble = answer.troubles[index];
+      const trouble = result.troubles[index];
       if (trouble !== undefined) {
         goTo(trouble.part, trouble.position.from);
       }
     },
   });
   underline();
-  performance.measure("verdict", "asked");
+  performance.measure("verdict", "evaluate");
 }
 
 function underline(): void {
   const diagnostics: Record<Part, Diagnostic[]> = { object: [], oldObject: [], settings: [] };
-  for (const { part, position, message } of answer.troubles) {
+  for (const { part, position, message } of result.troubles) {
     diagnostics[part].push({ from: position.from, to: position.to, severity: "error", message });
   }
-  for (const finding of answer.evaluated.flatMap((evaluated) => verdictOf(evaluated, release.value).findings)) {
-    const { position, enforcement, rule, text } = finding;
+  for (const finding of result.evaluated.flatMap((evaluated) => verdictOf(evaluated, release.value).findings)) {
+    const { position, enforcement, rule, message } = finding;
     if (position !== undefined) {
-      diagnostics.object.push({ from: position.from, to: position.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message: text });
+      diagnostics.object.push({ from: position.from, to: position.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message });
     }
   }
   for (const part of PARTS) {
@@ -213,14 +213,14 @@ choices.addEventListener("change", () => {
   if (example !== undefined) {
     history.close();
     notify("");
-    put(example.question);
+    put(example.input);
     window.history.replaceState(null, "", `${location.pathname}${location.search}#example=${example.name}`);
   }
 });
 
 byId("share").addEventListener("click", async () => {
   const link = new URL(location.href);
-  link.hash = await toFragment(question());
+  link.hash = await toFragment(readInput());
   window.history.replaceState(null, "", link);
   const button = byId("share-text");
   try {
@@ -270,7 +270,7 @@ byId("replay-sample").addEventListener("click", async () => {
   replay(new File([await response.blob()], "sample.ndjson"));
 });
 
-/** Replays a history for the release that is asked. Settings of other forms than lines of YAML choose theirs themselves. */
+/** Replays a history for the selected release. Settings that are not in YAML block style are used unchanged. */
 function replay(chosen: File): void {
   const text = editors.settings.text;
   const isOfLines = !/^\s*\{|^apiVersion:|^---/m.test(text);
@@ -283,17 +283,17 @@ function replay(chosen: File): void {
   }
 }
 
-/** More than this is no manifest that a person wrote. */
+/** Maximum size of a manifest; larger files are replayed as histories. */
 const MAX_MANIFEST = 2_000_000;
 
-/** A manifest goes into the editor. Anything else is a history. */
+/** Opens a manifest in the editor, and replays any other file. */
 async function take(chosen: File): Promise<void> {
   if (chosen.size > MAX_MANIFEST || !(/\.ya?ml$/i.test(chosen.name) || isManifest(await chosen.text()))) {
     replay(chosen);
     return;
   }
   history.close();
-  put({ ...question(), object: await chosen.text() });
+  put({ ...readInput(), object: await chosen.text() });
   edited();
   notify(`${chosen.name} is in the editor.`);
 }
@@ -308,7 +308,7 @@ function isManifest(text: string): boolean {
   }
 }
 
-/** Says something about the page itself; nothing with an empty text. */
+/** Shows a notice about the page; hides it if the text is empty. */
 function notify(text: string, canForget = false): void {
   byId("notice-text").textContent = text;
   byId("notice").hidden = text === "";
@@ -332,7 +332,7 @@ addEventListener("keydown", (event) => {
 });
 
 /** The rejected example of a rule, as its page has it. */
-function ofRule(id: string): Question | undefined {
+function ofRule(id: string): Input | undefined {
   if (!rules().some((rule) => rule.id === id)) {
     return undefined;
   }
@@ -348,16 +348,16 @@ function ofRule(id: string): Question | undefined {
   };
 }
 
-/** An object of a rule's page, which has only what the rule reads, as an object that says what it is. */
+/** Completes an object from a rule's page with apiVersion, kind and metadata. */
 function whole({ requestKind, kind: evaluated, name, namespace }: AdmissionRequest, object: object): object {
-  // A person writes the version that is asked for, not the one that the API server makes of it.
+  // Use the version that the client sends, not the one that the API server converts to.
   const kind = requestKind ?? evaluated;
   const { metadata, ...others } = object as { metadata?: object };
   const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
   return { apiVersion, kind: kind.kind, metadata: { name: name ?? "example", namespace: namespace ?? "default", ...metadata }, ...others };
 }
 
-/** Loads the question in the address, the edits of the last visit, or the default example. */
+/** Loads the input from the URL, the edits of the last visit, or the default example. */
 async function begin(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];
@@ -365,10 +365,10 @@ async function begin(): Promise<void> {
   const rule = ofRule(decodeURIComponent(/^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? ""));
   const typed = location.hash === "" ? saved() : undefined;
   choices.value = example?.name ?? "";
-  put(shared ?? example?.question ?? rule ?? typed ?? FIRST);
+  put(shared ?? example?.input ?? rule ?? typed ?? FIRST);
   notify("");
   if (isShared(location.hash) && shared === undefined) {
-    notify("The link is cut or broken, so that what was shared cannot be shown. Ask for it again. Below is the first example.");
+    notify("The link is cut or broken, so the shared input cannot be shown. Request a new link. Below is the first example.");
   } else if (typed !== undefined) {
     notify("These are your edits of the last visit. They are kept on this machine.", true);
   }

@@ -1,8 +1,8 @@
 // A history that was dropped on the page: how far it is, a timeline, and what was found.
 import { explain, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { byId, h, prose, svg } from "./dom.js";
-import type { Operation, Question } from "./question.js";
-import type { Job, News } from "./replay-worker.js";
+import type { Operation, Input } from "./input.js";
+import type { Job, WorkerMessage } from "./replay-worker.js";
 import { toYaml } from "./yaml.js";
 
 /** The width of the timeline in bars. */
@@ -27,10 +27,10 @@ export class ReplayView {
   #steps: { step: ReplayStep; at: number }[] = [];
 
   #file: File | undefined;
-  readonly #open: (question: Partial<Question>) => void;
+  readonly #open: (input: Partial<Input>) => void;
 
-  /** Steps are opened with a function: what was asked for, as the page asks it. */
-  constructor(open: (question: Partial<Question>) => void) {
+  /** Takes a function that opens a step as the page's input. */
+  constructor(open: (input: Partial<Input>) => void) {
     this.#open = open;
     byId("replay-close").addEventListener("click", () => this.close());
   }
@@ -46,7 +46,7 @@ export class ReplayView {
     document.body.classList.remove("replaying");
   }
 
-  /** Replays a file: for one release, or for what the settings say. */
+  /** Replays a file for one release, or with unchanged settings. */
   start(file: File, settings: string, release?: string): void {
     this.#worker?.terminate();
     this.#steps = [];
@@ -62,12 +62,12 @@ export class ReplayView {
     const began = performance.now();
     const worker = new Worker(new URL("./replay-worker.js", import.meta.url), { type: "module" });
     this.#worker = worker;
-    worker.addEventListener("message", ({ data }: MessageEvent<News>) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<WorkerMessage>) => {
       if (data.kind === "progress") {
         const share = file.size === 0 ? 1 : data.bytes / file.size;
         this.#steps.push(...data.steps.map((step) => ({ step, at: share })));
         this.#progress.value = share;
-        this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} to tell of`;
+        this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} with findings`;
         this.#draw();
       } else if (data.kind !== "states") {
         this.#progress.hidden = true;
@@ -89,10 +89,10 @@ export class ReplayView {
     worker.postMessage(job);
   }
 
-  /** Puts a step into the editors: the object before it, and after it. */
+  /** Opens a step in the editors, with the object before and after it. */
   #showStep(step: ReplayStep): void {
     const worker = new Worker(new URL("./replay-worker.js", import.meta.url), { type: "module" });
-    worker.addEventListener("message", ({ data }: MessageEvent<News>) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<WorkerMessage>) => {
       worker.terminate();
       if (data.kind !== "states" || data.states === undefined) {
         this.#status.textContent = `The states of line ${step.line} are not in the file as objects.`;
@@ -108,7 +108,7 @@ export class ReplayView {
     }
   }
 
-  /** The timeline: how much was denied and warned of, over the length of the file. */
+  /** Draws the timeline of denials and warnings over the length of the file. */
   #draw(lines?: number): void {
     const bars: Bar[] = Array.from({ length: BARS }, () => ({ denied: 0, warned: 0, skipped: 0 }));
     for (const { step, at } of this.#steps) {
@@ -119,7 +119,7 @@ export class ReplayView {
       }
     }
     const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
-    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": "Where in the history something was denied, warned of, or could not be evaluated" });
+    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": "Denials, warnings and skipped records over the history" });
     bars.forEach((bar, index) => {
       let y = 62;
       for (const kind of ["denied", "warned", "skipped"] as const) {
@@ -152,12 +152,12 @@ export class ReplayView {
       parts.push(table(tally, release));
     }
     if (unknown.length > 0) {
-      parts.push(h("p", { class: "note" }, `Kinds that the policy does not know: ${unknown.join(", ")}.`));
+      parts.push(h("p", { class: "note" }, `Unsupported kinds: ${unknown.join(", ")}.`));
     }
     if (this.#steps.length > 0) {
-      // Denials first: they may come behind thousands of warnings.
+      // List denials first, because there may be thousands of warnings.
       const isDenial = ({ step }: { step: ReplayStep }): boolean => step.verdict?.allowed === false;
-      const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((told) => !isDenial(told))];
+      const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((step) => !isDenial(step))];
       const shown = ordered.slice(0, LISTED).map(({ step }) => item(step, () => this.#showStep(step)));
       const rest = this.#steps.length - shown.length;
       parts.push(h("h3", {}, "One by one"), h("ol", { class: "steps" }, ...shown));
@@ -165,7 +165,7 @@ export class ReplayView {
         parts.push(h("p", { class: "note" }, `${rest.toLocaleString("en")} more are counted above.`));
       }
     } else {
-      parts.push(h("p", { class: "note" }, "No rule has anything to say about this history."));
+      parts.push(h("p", { class: "note" }, "No findings in this history."));
     }
     this.#result.replaceChildren(...parts);
   }
@@ -187,7 +187,7 @@ function table(tally: ReplaySummary, release?: string): HTMLElement {
       "tr",
       {},
       h("th", { scope: "row", title: explain(row.rule).title }, h("span", { class: `badge ${row.enforcement}` }, row.enforcement === "deny" ? "denies" : "warns"), " ", h("code", {}, row.rule)),
-      // In a narrow window a row is a block, and each cell says what it is.
+      // In a narrow window, rows are blocks and each cell has a label.
       ...cells.map(([kind, text], index) => h("td", { class: kind, "data-label": labels[index] }, text)),
     );
   });
@@ -196,7 +196,7 @@ function table(tally: ReplaySummary, release?: string): HTMLElement {
   return h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows));
 }
 
-/** An object as people look at it: without the list of who manages which field. */
+/** Formats an object as YAML without `managedFields`. */
 function yaml(object: object): string {
   const { metadata, ...others } = object as { metadata?: Record<string, unknown> };
   const { managedFields: _, ...rest } = metadata ?? {};

@@ -1,23 +1,23 @@
-// Replays a file away from the page, so that the page stays as quick as it was.
+// Replays a file in a worker, so that the page stays responsive.
 import { init, ManagedByError, replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { type States, statesOf } from "./states.js";
 
 /** A file to replay with settings, or to look for the states of a step in. */
 export type Job = { file: Blob; settings: string } | { file: Blob; step: ReplayStep };
 
-export type News =
+export type WorkerMessage =
   | { kind: "progress"; bytes: number; steps: ReplayStep[] }
   | { kind: "done"; tally: ReplaySummary }
   | { kind: "states"; states: States | undefined }
   | { kind: "failed"; message: string };
 
-/** More steps than anybody reads would only fill the memory of the page; the sums count all of them. */
+/** Maximum number of listed steps. The totals count all of them. */
 const MAX_STEPS = 5000;
-/** The page hears of it this often, in milliseconds. */
+/** Interval of progress messages in milliseconds. */
 const EVERY = 50;
 
-const tell = (news: News): void => {
-  postMessage(news);
+const post = (message: WorkerMessage): void => {
+  postMessage(message);
 };
 
 addEventListener("message", (event: MessageEvent<Job>) => {
@@ -25,26 +25,26 @@ addEventListener("message", (event: MessageEvent<Job>) => {
   const done = "step" in job ? find(job.file, job.step) : run(job);
   done.catch((error: unknown) => {
     const message = error instanceof ManagedByError || error instanceof Error ? error.message : String(error);
-    tell({ kind: "failed", message });
+    post({ kind: "failed", message });
   });
 });
 
 async function run({ file, settings }: { file: Blob; settings: string }): Promise<void> {
   await init();
   let bytes = 0;
-  let told = 0;
+  let posted = 0;
   let count = 0;
   let steps: ReplayStep[] = [];
   const report = (): void => {
-    tell({ kind: "progress", bytes, steps });
+    post({ kind: "progress", bytes, steps });
     steps = [];
-    told = performance.now();
+    posted = performance.now();
   };
   const counted = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.byteLength;
       controller.enqueue(chunk);
-      if (performance.now() - told >= EVERY) {
+      if (performance.now() - posted >= EVERY) {
         report();
       }
     },
@@ -54,7 +54,7 @@ async function run({ file, settings }: { file: Blob; settings: string }): Promis
   for (let next = await history.next(); ; next = await history.next()) {
     if (next.done === true) {
       report();
-      tell({ kind: "done", tally: next.value });
+      post({ kind: "done", tally: next.value });
       return;
     }
     count += 1;
@@ -65,7 +65,7 @@ async function run({ file, settings }: { file: Blob; settings: string }): Promis
 }
 
 async function find(file: Blob, step: ReplayStep): Promise<void> {
-  tell({ kind: "states", states: await statesOf(linesOf(await unpacked(file, file.stream())), step) });
+  post({ kind: "states", states: await statesOf(linesOf(await unpacked(file, file.stream())), step) });
 }
 
 /** The stream of a file, unpacked if the file is. */

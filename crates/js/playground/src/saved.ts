@@ -1,19 +1,19 @@
 // Saves the user's edits in local storage for the next visit.
-import { checked, type Question } from "./question.js";
+import { checked, type Input } from "./input.js";
 
 const KEY = "managed-by-edits";
 
-/** Keeps a question. */
-export function save(question: Question): void {
+/** Keeps a input. */
+export function save(input: Input): void {
   try {
-    localStorage.setItem(KEY, JSON.stringify(question));
+    localStorage.setItem(KEY, JSON.stringify(input));
   } catch {
     // A browser that forbids storage forgets it.
   }
 }
 
-/** The question of the last visit. */
-export function saved(): Question | undefined {
+/** The input of the last visit. */
+export function saved(): Input | undefined {
   try {
     const text = localStorage.getItem(KEY);
     return text === null ? undefined : checked(JSON.parse(text));

@@ -1,4 +1,4 @@
-// Keeps the page for when there is no network. The build says which files there are, and under which version.
+// Caches the page for offline use. The build inserts the list of files and the version.
 declare const FILES: string[];
 declare const VERSION: string;
 

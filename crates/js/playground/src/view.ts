@@ -1,6 +1,6 @@
-// The right half of the page: the verdict, what kubectl prints, the findings with their rules, the releases, the picture.
+// The result panel: verdict, kubectl output, findings with their rules, releases and state diagram.
 import { explain, type Finding, type ObjectVerdict, type Settings, type Verdict } from "managed-by/web";
-import { type Answer, verdictOf } from "./answer.js";
+import { type Result, verdictOf } from "./result.js";
 import { h, prose } from "./dom.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
 import { machine } from "./machine.js";
@@ -10,7 +10,7 @@ export interface Actions {
   goTo(from: number): void;
   /** Shows the position of trouble in one of the editors. */
   goToTrouble(index: number): void;
-  /** Asks another release. */
+  /** Selects a release. */
   choose(release: string): void;
 }
 
@@ -25,13 +25,12 @@ export function wordOf(verdict: Verdict): Word {
   return verdict.allowed ? (verdict.warnings.length > 0 ? "Warned" : "Allowed") : "Denied";
 }
 
-/** Fills the right half. Returns the sentence that a screen reader says. */
-export function show(parent: HTMLElement, answer: Answer, settings: Settings | string, release: string, actions: Actions): string {
-  const [first, ...others] = answer.evaluated;
+/** Fills the result panel. Returns the text for screen readers. */
+export function show(parent: HTMLElement, result: Result, settings: Settings | string, release: string, actions: Actions): string {
+  const [first, ...others] = result.evaluated;
   if (first === undefined) {
-    return showNothing(parent, answer, actions);
+    return showNoVerdict(parent, result, actions);
   }
-  // All that is below is about one release.
   const about = (evaluated: ObjectVerdict): ObjectVerdict => ({ ...evaluated, verdict: verdictOf(evaluated, release) });
   const evaluated = about(first);
   const more = others.map(about);
@@ -41,7 +40,7 @@ export function show(parent: HTMLElement, answer: Answer, settings: Settings | s
     ...releases(evaluated, release, actions),
     terminal(evaluated),
     ...(evaluated.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.remark}.`)]),
-    ...troubles(answer, actions),
+    ...troubles(result, actions),
     findings(evaluated.verdict.findings, actions),
     ...optional(machine(evaluated.request, evaluated.verdict.allowed, settings, release), "The step"),
     ...rest(more),
@@ -51,19 +50,19 @@ export function show(parent: HTMLElement, answer: Answer, settings: Settings | s
   return `${word === "Warned" ? "Allowed with a warning" : word}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
 }
 
-function showNothing(parent: HTMLElement, answer: Answer, actions: Actions): string {
-  const [unknown] = answer.unknown;
-  const isBroken = answer.troubles.length > 0;
+function showNoVerdict(parent: HTMLElement, result: Result, actions: Actions): string {
+  const [unknown] = result.unknown;
+  const isBroken = result.troubles.length > 0;
   const [word, text] = isBroken
-    ? ["Cannot tell", "The question makes no sense yet:"]
+    ? ["Invalid input", "The input cannot be evaluated:"]
     : unknown !== undefined
       ? ["Not evaluated", `The policy does not support ${unknown}: it allows the object, with a warning.`]
-      : answer.refused !== undefined
-        ? ["Not evaluated", answer.refused]
-        : ["Nothing asked", "Write an object on the left, or choose an example above."];
+      : result.rejection !== undefined
+        ? ["Not evaluated", result.rejection]
+        : ["No object", "Write an object on the left, or choose an example above."];
   parent.replaceChildren(
     h("div", { class: "headline none" }, h("p", { class: "word" }, word), h("p", { class: "subject" }, text)),
-    ...troubles(answer, actions),
+    ...troubles(result, actions),
   );
   return `${word}. ${text}`;
 }
@@ -75,14 +74,14 @@ function headline(word: Word, evaluated: ObjectVerdict, more: number, release: s
   const beside = code !== undefined ? `${code} ${CODES[code] ?? ""}` : word === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
-  const also = more === 0 ? "" : ` The text holds ${more} more.`;
+  const also = more === 0 ? "" : ` The input contains ${more} more.`;
   const by = evaluated.releases?.some((of) => of.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
   return h(
     "div",
     { class: `headline ${word.toLowerCase()}` },
     h("p", { class: "word" }, word === "Denied" ? word : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
     h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${by}.${run}${also}`),
-    h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, isStored(evaluated))}. Nothing else is, so an API server may still refuse the object for another field.`),
+    h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, isStored(evaluated))}. Nothing else is, so an API server may still reject the object because of another field.`),
   );
 }
 
@@ -110,11 +109,11 @@ function optional(node: HTMLElement | undefined, title: string): HTMLElement[] {
 
 const PARTS = { object: "object", oldObject: "old object", settings: "settings" };
 
-function troubles(answer: Answer, actions: Actions): HTMLElement[] {
-  if (answer.troubles.length === 0) {
+function troubles(result: Result, actions: Actions): HTMLElement[] {
+  if (result.troubles.length === 0) {
     return [];
   }
-  const items = answer.troubles.map(({ part, position, message }, index) => {
+  const items = result.troubles.map(({ part, position, message }, index) => {
     const go = h("button", { type: "button", class: "place", onclick: () => actions.goToTrouble(index) }, `${PARTS[part]}, line ${position.line}`);
     return h("li", {}, h("p", { class: "message" }, message), go);
   });
@@ -123,7 +122,7 @@ function troubles(answer: Answer, actions: Actions): HTMLElement[] {
 
 function findings(found: Finding[], actions: Actions): HTMLElement {
   if (found.length === 0) {
-    return section("Findings", h("p", { class: "none" }, "No rule has anything to say."));
+    return section("Findings", h("p", { class: "none" }, "No findings."));
   }
   return section(found.length === 1 ? "Finding" : `${found.length} findings`, ...found.map((finding, index) => card(finding, index === 0, actions)));
 }
@@ -160,14 +159,14 @@ function card(finding: Finding, isOpen: boolean, actions: Actions): HTMLElement 
   );
 }
 
-/** The finding without its path, which stands beside it. */
+/** Returns the message without the path, which is shown separately. */
 function messageOf(finding: Finding): string {
   const text = finding.message.startsWith(`${finding.path}: `) ? finding.message.slice(finding.path.length + 2) : finding.message;
   const { releases } = finding;
   return releases === undefined ? text : `${text} (kube-apiserver ${span(releases)} denies it)`;
 }
 
-/** Releases that follow each other as a run: `1.30 to 1.37`. */
+/** Formats consecutive releases as a range: `1.30 to 1.37`. */
 function span(releases: string[]): string {
   const [first, last] = [releases[0] ?? "", releases.at(-1) ?? ""];
   const isRun = releases.every((release, index) => minor(release) === minor(first) + index);
@@ -178,7 +177,7 @@ function minor(release: string): number {
   return Number(release.split(".")[1]);
 }
 
-/** The choice of no release: the settings decide. */
+/** Option for no release: the settings are used unchanged. */
 export const SETTINGS = "settings";
 
 function releases(evaluated: ObjectVerdict, chosen: string, actions: Actions): HTMLElement[] {
@@ -189,11 +188,11 @@ function releases(evaluated: ObjectVerdict, chosen: string, actions: Actions): H
     const word = wordOf(verdict);
     const text = { Allowed: "passes", Warned: "warns", Denied: "denies" }[word];
     const title = verdict.message ?? verdict.warnings.join("\n");
-    const said = [h("span", { class: "release" }, release), " ", h("span", { class: "says" }, text)];
-    const button = h("button", { type: "button", id: `release-${release}`, "aria-pressed": String(release === chosen), title, onclick: () => actions.choose(release) }, ...said);
+    const label = [h("span", { class: "release" }, release), " ", h("span", { class: "verdict" }, text)];
+    const button = h("button", { type: "button", id: `release-${release}`, "aria-pressed": String(release === chosen), title, onclick: () => actions.choose(release) }, ...label);
     return h("li", { class: word.toLowerCase() }, button);
   });
-  return [section("What each release says", h("ol", { class: "releases" }, ...cells))];
+  return [section("Result for each release", h("ol", { class: "releases" }, ...cells))];
 }
 
 function rest(more: ObjectVerdict[]): HTMLElement[] {

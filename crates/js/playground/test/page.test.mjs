@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { answers, history, launch, root, serve } from "./support.mjs";
+import { responses, history, launch, root, serve } from "./support.mjs";
 
 let server;
 let browser;
@@ -20,7 +20,7 @@ after(async () => {
   server?.close();
 });
 
-/** Opens the page, does something with it, and fails if the page logs an error or asks another host. */
+/** Opens the page, does something with it, and fails if the page logs an error or sends a request to another host. */
 async function onPage(act, { hash = "", ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
@@ -30,7 +30,7 @@ async function onPage(act, { hash = "", ...options } = {}) {
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.protocol !== "blob:" && !request.url().startsWith(server.url)) {
-      troubles.push(`asks ${url.href}`);
+      troubles.push(`request to ${url.href}`);
     }
   });
   try {
@@ -57,22 +57,22 @@ async function paste(page, text) {
 const JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: pi\nspec:\n  managedBy: kueue.x-k8s.io/multikueue\n";
 
 test("every example gets the engine's verdict", async () => {
-  const expected = answers();
+  const expected = responses();
   assert.ok(expected.size > 60, `${expected.size}`);
   await onPage(async (page) => {
     const names = await page.locator("#example option").evaluateAll((options) => options.map((option) => option.value).filter((value) => value !== ""));
     assert.deepEqual(names.sort(), [...expected.keys()].sort());
-    for (const [name, { answer }] of expected) {
+    for (const [name, { response }] of expected) {
       await page.selectOption("#example", name);
-      // The engine answers as the settings say.
+      // The engine responses from the settings.
       await page.selectOption("#release", "settings");
       // An unsupported kind has no verdict and no controller.
-      if (answer.audit_annotations === undefined) {
+      if (response.audit_annotations === undefined) {
         assert.match(await word(page), /^Not evaluated/);
         continue;
       }
       const text = await printed(page);
-      const { accepted, message, warnings = [], code } = answer;
+      const { accepted, message, warnings = [], code } = response;
       assert.match(await word(page), accepted ? /^Allowed/ : new RegExp(`^Denied\\s*${code}`), name);
       const lines = text.split("\n").filter((line) => line !== "").slice(1);
       assert.deepEqual(lines.slice(0, warnings.length), warnings.map((warning) => `Warning: ${warning}`), name);
@@ -82,7 +82,7 @@ test("every example gets the engine's verdict", async () => {
   });
 });
 
-test("a typo shows the warning, the underline and the rule as it is typed", async (t) => {
+test("a typo shows the warning, the underline and the rule while typing", async (t) => {
   await onPage(async (page) => {
     await paste(page, JOB);
     assert.match(await word(page), /^Allowed$/);
@@ -106,10 +106,10 @@ test("a typo shows the warning, the underline and the rule as it is typed", asyn
   });
 });
 
-test("what is broken is told with its place, in each editor", async () => {
+test("each editor reports malformed input with its position", async () => {
   await onPage(async (page) => {
     await paste(page, "apiVersion: batch/v1\nkind: Job\nmetadata: [\n");
-    assert.equal(await word(page), "Cannot tell");
+    assert.equal(await word(page), "Invalid input");
     assert.equal(await page.locator(".troubles li").count(), 1);
     await paste(page, JOB);
     await page.getByRole("tab", { name: "Settings" }).click();
@@ -121,14 +121,14 @@ test("what is broken is told with its place, in each editor", async () => {
     await paste(page, "role: worker\n");
     assert.match(await word(page), /^Denied\s*403/);
     await page.getByRole("tab", { name: "Object" }).click();
-    for (const [text, expected] of [["", "Nothing asked"], ["apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "Not evaluated"], ["just text", "Cannot tell"], ["\u0000", "Cannot tell"]]) {
+    for (const [text, expected] of [["", "No object"], ["apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "Not evaluated"], ["just text", "Invalid input"], ["\u0000", "Invalid input"]]) {
       await paste(page, text === "" ? " " : text);
       assert.equal(await word(page), expected, text);
     }
   });
 });
 
-test("an update is evaluated by the old object, and shows what changed", async () => {
+test("an update is evaluated against the old object, and shows the changes", async () => {
   await onPage(async (page) => {
     await paste(page, JOB);
     assert.equal(await page.getByRole("tab", { name: "Old object" }).isVisible(), false);
@@ -144,23 +144,23 @@ test("an update is evaluated by the old object, and shows what changed", async (
   });
 });
 
-test("the releases and the states of a Job are drawn", async () => {
+test("releases and states of a Job are displayed", async () => {
   await onPage(async (page) => {
     await page.selectOption("#example", "status/03-terminal-condition-taken-back");
-    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), Array(8).fill("denies"));
+    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), Array(8).fill("denies"));
     const picture = page.locator("svg.machine");
     assert.match(await picture.getAttribute("aria-label"), /from Failed to Failing: forbidden/);
     assert.equal(await picture.locator(".step.forbidden").count(), 1);
     assert.equal(await picture.locator(".step.way").count(), 8);
     await page.selectOption("#example", "status/01-running-job-completes");
-    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["denies", ...Array(7).fill("passes")]);
+    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["denies", ...Array(7).fill("passes")]);
     assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
     await page.selectOption("#example", "kinds/04-jobset-with-a-reverted-outcome");
     assert.equal(await picture.count(), 0);
   });
 });
 
-test("a shared link restores what was asked", async () => {
+test("a shared link restores the input", async () => {
   let link;
   await onPage(
     async (page) => {
@@ -201,7 +201,7 @@ test("a shared link restores what was asked", async () => {
   }
 });
 
-test("it says what it evaluated, and nothing of what an API server stores", async () => {
+test("the page lists the validated parts, and makes no claim about storage", async () => {
   const UPDATE = JOB.replace("name: pi", "name: other");
   await onPage(async (page) => {
     await paste(page, JOB.replace("name: pi", "name: NOT_A_NAME"));
@@ -237,7 +237,7 @@ test("it says what it evaluated, and nothing of what an API server stores", asyn
   });
 });
 
-test("a release is asked, the newest by default, and its boxes are buttons", async () => {
+test("the newest release is evaluated by default, and release boxes are buttons", async () => {
   const running = `${JOB}status:\n  startTime: "2026-01-01T00:00:00Z"\n  active: 1\n`;
   const complete = `${JOB}status:\n  startTime: "2026-01-01T00:00:00Z"\n  completionTime: "2026-01-01T01:00:00Z"\n  succeeded: 1\n  conditions:\n  - {type: Complete, status: "True"}\n`;
   await onPage(async (page) => {
@@ -248,7 +248,7 @@ test("a release is asked, the newest by default, and its boxes are buttons", asy
     await paste(page, complete);
     // A Complete without SuccessCriteriaMet: only 1.30 takes it.
     assert.match(await word(page), /^Denied/);
-    assert.deepEqual(await page.locator(".releases .says").allInnerTexts(), ["passes", ...Array(7).fill("denies")]);
+    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["passes", ...Array(7).fill("denies")]);
     assert.equal(await page.locator('.releases [aria-pressed="true"]').innerText(), "1.37\ndenies");
     assert.match(await page.locator("svg.machine").getAttribute("aria-label"), /forbidden/);
     await page.getByRole("button", { name: "1.30 passes" }).click();
@@ -260,14 +260,14 @@ test("a release is asked, the newest by default, and its boxes are buttons", asy
     assert.match(await page.locator("#release option:checked").innerText(), /what the settings {} do/);
     assert.match(await page.locator(".headline .subject").innerText(), /by the policy with these settings/);
     await page.selectOption("#example", "status/08-completion-before-start-in-the-words-of-1.33");
-    assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, as the settings say/);
+    assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, from the settings/);
     await page.selectOption("#example", "field/10-field-changed-after-creation");
     assert.equal(await page.inputValue("#release"), "1.37");
     assert.match(await page.locator(".headline .subject").innerText(), /by Kubernetes 1\.37/);
   });
 });
 
-test("it begins with ten lines, of which one is marked and in sight", async () => {
+test("the initial example has ten lines and a visible marked line", async () => {
   for (const viewport of [{ width: 1440, height: 900 }, { width: 400, height: 844 }]) {
     await onPage(
       async (page) => {
@@ -281,14 +281,14 @@ test("it begins with ten lines, of which one is marked and in sight", async () =
   }
 });
 
-test("the examples stand in groups with titles", async () => {
+test("examples are grouped by title", async () => {
   await onPage(async (page) => {
     const titles = await page.locator("#example optgroup").evaluateAll((groups) => groups.map((group) => group.label));
     assert.ok(titles.length >= 5 && titles.every((title) => title.includes(" ") && /^[A-Z]/.test(title)), titles.join(", "));
   });
 });
 
-test("edits are there after a reload, until they are to be forgotten", async () => {
+test("edits survive a reload until the user discards them", async () => {
   await onPage(async (page) => {
     await paste(page, JOB);
     await page.fill("#username", "ana");
@@ -307,7 +307,7 @@ test("edits are there after a reload, until they are to be forgotten", async () 
   });
 });
 
-test("the page of a rule leads to its example", async () => {
+test("the link from a rule's page opens its example", async () => {
   const { explain, rules } = await import("managed-by");
   let count = 0;
   for (const { id } of rules()) {
@@ -353,7 +353,7 @@ test("a finding of the sample history opens its step in the editors", async () =
   });
 });
 
-test("a step is found in histories of every form", async () => {
+test("a step can be opened from every input format", async () => {
   const state = (version, failed) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion: version }, spec: { managedBy: "a.io/x" }, status: { failed } });
   const [before, now] = [state("1", 2), state("2", 1)];
   const event = (object) => ({
@@ -375,7 +375,7 @@ test("a step is found in histories of every form", async () => {
   });
 });
 
-test("a manifest that is dropped is opened as one", async () => {
+test("a dropped manifest opens in the editor", async () => {
   await onPage(async (page) => {
     for (const [name, text] of [["job.yaml", JOB], ["job.yml", `# mine\n${JOB}`], ["job.json", JSON.stringify({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "json" }, spec: {} })]]) {
       const transfer = await page.evaluateHandle(([text, name]) => {
@@ -391,7 +391,7 @@ test("a manifest that is dropped is opened as one", async () => {
   });
 });
 
-test("in a narrow window the table and the picture are whole", async () => {
+test("table and diagram fit in a narrow window", async () => {
   await onPage(
     async (page) => {
       const isWhole = (selector) =>
@@ -413,19 +413,19 @@ test("in a narrow window the table and the picture are whole", async () => {
   );
 });
 
-test("what make playground serves is what is released", async (t) => {
+test("make playground serves the released files", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "playground-served-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const serving = spawn(process.execPath, [join(root, "crates/js/playground/build.mjs"), "--serve"], { env: { ...process.env, OUT: folder, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => serving.kill());
-  let said = "";
+  let output = "";
   for await (const chunk of serving.stdout) {
-    said += chunk;
-    if (said.includes("\n")) {
+    output += chunk;
+    if (output.includes("\n")) {
       break;
     }
   }
-  const origin = /http:\S+/.exec(said)[0];
+  const origin = /http:\S+/.exec(output)[0];
   const released = join(root, "target/playground");
   const files = readdirSync(released, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => relative(released, join(entry.parentPath, entry.name)));
   assert.ok(files.includes("sw.js") && files.includes("sample.ndjson"));
@@ -435,7 +435,7 @@ test("what make playground serves is what is released", async (t) => {
   }
 });
 
-test("keys and values that may stand there are proposed", async () => {
+test("completion suggests valid keys and values", async () => {
   await onPage(async (page) => {
     const proposals = () => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allInnerTexts();
     const complete = async (text) => {
@@ -458,7 +458,7 @@ test("keys and values that may stand there are proposed", async () => {
   });
 });
 
-test("the keyboard is enough", async () => {
+test("the page works with the keyboard alone", async () => {
   await onPage(async (page) => {
     await page.selectOption("#example", "field/10-field-changed-after-creation");
     await page.getByRole("tab", { name: "Object", exact: true }).focus();
@@ -485,7 +485,7 @@ const watch = (page) =>
     new PerformanceObserver((list) => window.long.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
   });
 
-test("a history of 20 MB is replayed while the page answers", async (t) => {
+test("the page stays responsive while it replays 20 MB", async (t) => {
   const file = history(20e6);
   const folder = mkdtempSync(join(tmpdir(), "playground-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -512,7 +512,7 @@ test("a history of 20 MB is replayed while the page answers", async (t) => {
   });
 });
 
-test("a file that is dropped is replayed: packed, broken, empty, or with bad settings", async () => {
+test("dropped files are replayed: compressed, malformed, empty, or with invalid settings", async () => {
   await onPage(async (page) => {
     const drop = async (bytes, name, expected) => {
       const transfer = await page.evaluateHandle(
@@ -530,7 +530,7 @@ test("a file that is dropped is replayed: packed, broken, empty, or with bad set
     };
     await drop(gzipSync(history(50_000)), "jobs.ndjson.gz", /cannot decrease the failed counter/);
     await drop(Buffer.from('{"type":"ADD'), "cut.ndjson", /not JSON/);
-    await drop(Buffer.alloc(0), "empty", /No rule has anything to say/);
+    await drop(Buffer.alloc(0), "empty", /No findings in this history/);
     await drop(gzipSync(history(500_000)).subarray(0, 900), "cut.gz", /cut\.gz/);
     await page.click("#replay-close");
     await page.getByRole("tab", { name: "Settings" }).click();
@@ -539,7 +539,7 @@ test("a file that is dropped is replayed: packed, broken, empty, or with bad set
   });
 });
 
-test("it works without a network after the first visit", async () => {
+test("the page works offline after the first visit", async () => {
   await onPage(async (page, context) => {
     await page.evaluate(() => navigator.serviceWorker.ready);
     await page.reload();
@@ -559,7 +559,7 @@ const screens = join(root, "target/playground-screens");
 
 for (const colorScheme of ["light", "dark"]) {
   for (const [width, height] of [[1440, 900], [390, 844]]) {
-    test(`axe finds nothing, ${colorScheme}, ${width} wide`, async () => {
+    test(`axe reports no violations, ${colorScheme}, ${width} wide`, async () => {
       mkdirSync(screens, { recursive: true });
       await onPage(
         async (page) => {
@@ -569,8 +569,8 @@ for (const colorScheme of ["light", "dark"]) {
             const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
             assert.equal(isWide, false, `${name} is wider than the window`);
             const { violations } = await page.evaluate(() => window.axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
-            const told = violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`).join(" | ")}`);
-            assert.deepEqual(told, []);
+            const messages = violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`).join(" | ")}`);
+            assert.deepEqual(messages, []);
           };
           await page.addScriptTag({ path: axe });
           for (const example of ["field/04-typo-in-the-reserved-value", "status/02-marked-complete-too-early", "status/01-running-job-completes", "site/07-management-break-glass"]) {
@@ -591,7 +591,7 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 
-test("a theme that was chosen is remembered", async () => {
+test("the selected theme is remembered", async () => {
   await onPage(
     async (page) => {
       const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

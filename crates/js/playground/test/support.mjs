@@ -37,8 +37,8 @@ export async function launch() {
   return chromium.launch({ executablePath, args });
 }
 
-/** The library's answer to each example, by name. */
-export function answers() {
+/** The library's response to each example, by name. */
+export function responses() {
   const lines = readFileSync(join(root, "target/expected.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
   return new Map(lines.filter(({ name }) => /^[a-z]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
 }

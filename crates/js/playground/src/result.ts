@@ -1,18 +1,18 @@
-// Evaluates a question with the package.
+// Evaluates the input with the package.
 import { diff, lint, type ObjectVerdict, type Position, type Verdict, validateSettings } from "managed-by/web";
-import type { Question } from "./question.js";
+import type { Input } from "./input.js";
 
-/** The texts of a question. */
+/** Editors of the page. */
 export type Part = "object" | "oldObject" | "settings";
 
-/** Something that keeps a question from being evaluated. */
+/** Problem that prevents the evaluation of the input. */
 export interface Trouble {
   part: Part;
   position: Position;
   message: string;
 }
 
-export interface Answer {
+export interface Result {
   /** The objects that were evaluated; one as a rule. */
   evaluated: ObjectVerdict[];
   /** Parts that could not be read, and invalid settings. */
@@ -20,10 +20,10 @@ export interface Answer {
   /** Kinds of objects that the policy does not support. */
   unknown: string[];
   /** Reason why a readable object was not reviewed. */
-  refused?: string;
+  rejection?: string;
 }
 
-/** Returns the verdict of a release, or with `settings` the verdict under the unchanged settings. Places are taken from the other answer. */
+/** Returns the verdict of a release, or with `settings` the verdict under the unchanged settings. Positions are taken from the other result. */
 export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
   const chosen = evaluated.releases?.find((of) => of.release === release)?.verdict;
   if (chosen === undefined) {
@@ -38,32 +38,32 @@ export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
 
 const NOWHERE: Position = { from: 0, to: 0, line: 1, column: 1, exact: false };
 
-/** Reviews the question, also for every release. */
-export function ask(question: Question): Answer {
-  const { valid, problems } = validateSettings(question.settings);
+/** Reviews the input, also for every release. */
+export function evaluateInput(input: Input): Result {
+  const { valid, problems } = validateSettings(input.settings);
   if (!valid) {
     const troubles = problems.map(({ position, message }): Trouble => ({ part: "settings", position: position ?? NOWHERE, message }));
     return { evaluated: [], troubles, unknown: [] };
   }
-  const groups = question.groups.split(",").map((group) => group.trim());
+  const groups = input.groups.split(",").map((group) => group.trim());
   const options = {
     namespace: "default",
-    username: question.username.trim(),
+    username: input.username.trim(),
     groups: groups.filter((group) => group !== ""),
     releases: "all",
   } as const;
-  const { operation, oldObject, object, settings } = question;
+  const { operation, oldObject, object, settings } = input;
   const { objects, unreadable, unknown } =
     operation === "create"
       ? lint(object, settings, options)
       : diff(oldObject, object, settings, operation === "status" ? { ...options, subResource: "status" } : options);
   const troubles = unreadable.map(({ text, position, message }): Trouble => ({ part: text === "old" ? "oldObject" : "object", position, message }));
-  const refused = objects.map(({ request }) => whyNot(request.object, operation === "create" ? undefined : request.oldObject)).find((why) => why !== undefined);
-  return refused === undefined ? { evaluated: objects, troubles, unknown } : { evaluated: [], troubles, unknown, refused };
+  const rejection = objects.map(({ request }) => rejectionReason(request.object, operation === "create" ? undefined : request.oldObject)).find((why) => why !== undefined);
+  return rejection === undefined ? { evaluated: objects, troubles, unknown } : { evaluated: [], troubles, unknown, rejection };
 }
 
 /** Returns the reason why an API server would not accept the text as an object. */
-function whyNot(object: object | null | undefined, old: object | null | undefined): string | undefined {
+function rejectionReason(object: object | null | undefined, old: object | null | undefined): string | undefined {
   const is = nameOf(object);
   if (is.name === "") {
     return is.generateName

@@ -1,25 +1,25 @@
-// The question in the editors, and its encoding in a link.
+// The input of the page, and its encoding in a link.
 
 export type Operation = "create" | "update" | "status";
 
-export interface Question {
+export interface Input {
   operation: Operation;
   /** YAML or JSON. */
   object: string;
-  /** The object stored, of an update. */
+  /** Stored object, for updates. */
   oldObject: string;
   username: string;
-  /** Divided by commas. */
+  /** Comma-separated. */
   groups: string;
   settings: string;
-  /** The release that is asked; without it the newest, or the one that the settings name. */
+  /** Release to evaluate; by default the newest, or the one that the settings name. */
   release?: string;
 }
 
-export const EMPTY: Question = { operation: "create", object: "", oldObject: "", username: "", groups: "", settings: "" };
+export const EMPTY: Input = { operation: "create", object: "", oldObject: "", username: "", groups: "", settings: "" };
 
-/** Default question: a valid object with a typo in `managedBy`. */
-export const FIRST: Question = {
+/** Default input: a valid object with a typo in `managedBy`. */
+export const FIRST: Input = {
   ...EMPTY,
   object: `apiVersion: batch/v1
 kind: Job
@@ -34,12 +34,12 @@ spec:
 `,
 };
 
-/** The version of what a link carries. */
+/** Version of the link format. */
 const PREFIX = "q1=";
 
-/** The question as the fragment of a URL: JSON, deflated, in the letters that URLs leave alone. */
-export async function toFragment(question: Question): Promise<string> {
-  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(question)));
+/** Encodes the input as a URL fragment: deflated JSON in base64url. */
+export async function toFragment(input: Input): Promise<string> {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(input)));
   let binary = "";
   for (const byte of bytes) {
     binary += String.fromCharCode(byte);
@@ -47,13 +47,13 @@ export async function toFragment(question: Question): Promise<string> {
   return PREFIX + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Returns true if a fragment has the prefix of a question. */
+/** Returns true if a fragment contains an encoded input. */
 export function isShared(fragment: string): boolean {
   return fragment.replace(/^#/, "").startsWith(PREFIX);
 }
 
-/** The question in a fragment, if there is one that makes sense. */
-export async function fromFragment(fragment: string): Promise<Question | undefined> {
+/** Decodes the input in a fragment, or returns undefined if there is no valid one. */
+export async function fromFragment(fragment: string): Promise<Input | undefined> {
   const text = fragment.replace(/^#/, "");
   if (!text.startsWith(PREFIX)) {
     return undefined;
@@ -72,8 +72,8 @@ async function through(stream: CompressionStream | DecompressionStream, bytes: U
   return new Uint8Array(await new Response(out).arrayBuffer());
 }
 
-/** A link comes from anybody: what is not as it should be is left empty. */
-export function checked(value: unknown): Question | undefined {
+/** Validates untrusted input from a link. Invalid fields become empty. */
+export function checked(value: unknown): Input | undefined {
   if (typeof value !== "object" || value === null) {
     return undefined;
   }
