@@ -94,15 +94,15 @@ def ask(connection, policy, body):
     began = time.perf_counter()
     head = f"POST /validate/{policy} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     connection.sendall(head.encode() + body)
-    answer, said, length = b"", b"", None
-    while not length or len(said) < int(length[1]):
+    answer, body, length = b"", b"", None
+    while not length or len(body) < int(length[1]):
         received = connection.recv(1 << 16)
         assert received, f"{policy}: the connection ended after {answer}"
         answer += received
-        head, end, said = answer.partition(b"\r\n\r\n")
+        head, end, body = answer.partition(b"\r\n\r\n")
         length = end and re.search(rb"(?i)\ncontent-length: (\d+)", head)
     took = time.perf_counter() - began
-    assert json.loads(said)["response"]["allowed"], f"{policy}: {answer}"
+    assert json.loads(body)["response"]["allowed"], f"{policy}: {answer}"
     return took
 
 
@@ -136,13 +136,13 @@ def measure(pool, port):
         for _ in range(TURNS):
             for name in NAMES:
                 counts[name] += sum(count.result() for count in hammer(pool, port, name, body, SECONDS))
-        for name, says in NAMES.items():
+        for name, label in NAMES.items():
             p50, p99 = (sorted(times[name])[rounds * percent // 100] for percent in (50, 99))
-            if not says:
+            if not label:
                 floor = p50
                 continue
             over = f"{(p50 - floor) * 1e6:+.0f} us, {p50 / floor:.2f}x"
-            rows += f"| {size} | {says} | {floor * 1e6:.0f} us | {p50 * 1e6:.0f} us | {over} | {p99 * 1e6:.0f} us | {counts[name] / SECONDS / TURNS:.0f} |\n"
+            rows += f"| {size} | {label} | {floor * 1e6:.0f} us | {p50 * 1e6:.0f} us | {over} | {p99 * 1e6:.0f} us | {counts[name] / SECONDS / TURNS:.0f} |\n"
             if name == "ours" and p50 - floor > LIMITS[size](floor):
                 dear.append(f"{size}: {over} over a policy that does nothing, the limit is {LIMITS[size](floor) * 1e6:+.0f} us")
     return rows, dear
@@ -161,12 +161,12 @@ def memory(pool, server, port):
     return sum(count.result() for count in counts), thirds
 
 
-def said(*command):
+def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0]
 
 
 if not shutil.which("policy-server"):
-    print("skip  bench-server: policy-server is not on the PATH; docs/testing.md says where it comes from")
+    print("skip  bench-server: policy-server is not on the PATH; see docs/testing.md")
     raise SystemExit("NO_SKIP" in os.environ)
 with tempfile.TemporaryDirectory(prefix="managed-by-bench-") as folder:
     server, port = start(Path(folder))
@@ -181,7 +181,7 @@ with tempfile.TemporaryDirectory(prefix="managed-by-bench-") as folder:
 if last * 2 > second * 3:
     raise SystemExit("\n".join([*problems, f"the memory grows: {first}, {second} and {last} MB"]))
 model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-made = (f"{said('date', '+%F')}, {said('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
+made = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
         f"load average {os.getloadavg()[0]:.2f} at the end of the run. One connection for the times, {CONNECTIONS} for requests in a second.\n\n"
         "| request | policy | p50 of a policy that does nothing | p50 | difference | p99 | requests/s |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         f"{rows}\nMemory while it answered {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "

@@ -1,4 +1,4 @@
-# Controllers of workloads, as separate programs beside a cluster of lib.bash, and what the audit logs say of them.
+# Controllers of workloads, as separate programs beside a cluster of lib.bash, and filters for the audit logs.
 # shellcheck shell=bash disable=SC2034
 JOBSET_MODULE=sigs.k8s.io/jobset@v0.12.0
 KUEUE_MODULE=sigs.k8s.io/kueue@v0.18.4

@@ -22,7 +22,7 @@ member() {
   webhook "$1"
 }
 
-# Applies objects of Kueue and waits until those that say so are active: queues CLUSTER
+# Applies objects of Kueue and waits until those with a condition Active are active: queues CLUSTER
 queues() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") file=$RUN/$1/kueue.json
   yaml "$ROOT/e2e/kueue.yml" | jq -c ".$1[]" >"$file"

@@ -55,7 +55,7 @@ check "it goes to mode protect" release mode=protect
 
 denied() {
   for _ in $(seq 60); do
-    # An admin in system:masters is exempt in these settings; ana is nobody of the kind.
+    # An admin in system:masters is exempt in these settings; ana is not.
     if kubectl create job denied --namespace team-a --image busybox --dry-run=server --as ana --as-group developers -- true 2>&1 | grep --quiet 'managed-by/delegation'; then
       return 0
     fi

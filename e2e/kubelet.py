@@ -1,6 +1,6 @@
 """Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG PROGRAM].
 
-Without a folder, each pod of the cluster starts, runs and ends as its annotations say: `e2e/run` is how long it runs, in milliseconds, or
+Without a folder, each pod of the cluster starts, runs and ends according to its annotations: `e2e/run` is how long it runs, in milliseconds, or
 `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With a folder, it plays the node of
 PolicyServer: each pod of its Deployments is a real process on an address of its own, with the pod's environment, ConfigMaps and Secrets.
 
@@ -28,25 +28,25 @@ class Client:
         self.tls = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
         self.connection = None
 
-    def ask(self, method, path, body=None, media_type="application/json"):
-        """The code of the answer, and its JSON."""
+    def send(self, method, path, body=None, media_type="application/json"):
+        """The code of the response, and its JSON."""
         self.connection = self.connection or http.client.HTTPSConnection(self.host, context=self.tls, timeout=10)
         try:
             headers = {"authorization": f"Bearer {self.token}", "content-type": media_type}
             self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-            answer = self.connection.getresponse()
-            return answer.status, json.loads(answer.read())
+            response = self.connection.getresponse()
+            return response.status, json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.connection.close()
             self.connection = None
             raise OSError(f"{method} {path}: {error}") from error
 
     def request(self, *args, **more):
-        """The answer to a request that must succeed, or None where there is nothing of that name."""
-        code, answer = self.ask(*args, **more)
+        """The response to a request that must succeed, or None where there is nothing of that name."""
+        code, response = self.send(*args, **more)
         if code >= 300 and code != 404:
-            raise OSError(f"{args}: {code} {answer.get('message')}")
-        return answer if code != 404 else None
+            raise OSError(f"{args}: {code} {response.get('message')}")
+        return response if code != 404 else None
 
     def set_status(self, pod, status):
         metadata = pod["metadata"]
@@ -112,7 +112,7 @@ class Pod:
     """A pod with its process. Its log is NAME.log in the folder, and the id of its process in NAME.pid."""
 
     def __init__(self, ip):
-        self.ip, self.process, self.restarts, self.again, self.told, self.deleted = ip, None, 0, 0, None, None
+        self.ip, self.process, self.restarts, self.again, self.reported, self.deleted = ip, None, 0, 0, None, None
 
     def kill(self):
         if self.process:
@@ -155,7 +155,7 @@ class Processes:
 
     def end(self, own, pod):
         """PolicyServer handles no signal, and the first process of a container ignores what it does not handle, so it continues until the
-        grace period ends. That is one second here unless a file `grace` says otherwise."""
+        grace period ends. That is one second here unless a file `grace` contains another value."""
         own.deleted = own.deleted or time.monotonic()
         grace = self.folder / "grace"
         if time.monotonic() - own.deleted >= (int(grace.read_text()) if grace.exists() else 1):
@@ -177,9 +177,9 @@ class Processes:
             ready = False
         state = {"running": {}} if own.process else {"waiting": {"reason": "CrashLoopBackOff"}}
         status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": NODE}
-        if status != own.told:
+        if status != own.reported:
             self.client.set_status(pod, status)
-            own.told = status
+            own.reported = status
 
     def start(self, own, pod, name):
         spec, container, mounts = pod["spec"], pod["spec"]["containers"][0], {}
@@ -201,7 +201,7 @@ class Processes:
                                     env=os.environ | environment)
 
     def fill(self, volume, place):
-        """Writes the keys of a ConfigMap or a Secret as files, under other names where the volume says so."""
+        """Writes the keys of a ConfigMap or a Secret as files, under the names that the volume sets."""
         for key, resource, name in (("configMap", "configmaps", "name"), ("secret", "secrets", "secretName")):
             if source := volume.get(key):
                 names = {item["key"]: item["path"] for item in source.get("items", [])}

@@ -16,7 +16,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 
 CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
-# PolicyServer, which evaluates policies with the same code, is asked about all examples (server.bats).
+# PolicyServer, which evaluates policies with the same code, evaluates all examples (server.bats).
 @test "run: the first example of each folder gets the response in its file" {
   count=0
   for file in "$ROOT"/examples/*/01-*.json; do
@@ -28,7 +28,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
   [ $count -ge 4 ]
 }
 
-@test "run: settings with an unknown key are refused" {
+@test "run: settings with an unknown field are rejected" {
   refused 'invalid settings: "reserved_valu": ' kwctl run -r "$CHANGED" --settings-json '{"reserved_valu": "deny"}' "$MODULE"
   [ "$status" -eq 1 ]
 }

@@ -78,7 +78,7 @@ soon() {
 registry() {
   jq -n --arg folder "$RUN/registry" "{version: 0.1, log: {level: \"warn\"}, storage: {filesystem: {rootdirectory: \$folder}}, http: $1}" >"$RUN/registry.json"
   start registry docker-registry serve "$RUN/registry.json"
-  # It answers with a refusal, too.
+  # An error response is enough.
   ready registry curl --silent --insecure "$(jq -r '(if .http.tls then "https://" else "http://" end) + .http.addr' "$RUN/registry.json")"
 }
 
@@ -87,7 +87,7 @@ free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 
 # The documents of a YAML file, or of the standard input, as JSON: yaml [FILE]
 yaml() { python3 -c 'import json, sys, yaml; [print(json.dumps(d, default=str)) for d in yaml.safe_load_all(open(sys.argv[1])) if d is not None]' "${1:-/dev/stdin}"; }
 
-# Runs a command that must fail, and whose output must contain a text: refused TEXT COMMAND...
+# Runs a command that must fail with a text in its output: refused TEXT COMMAND...
 refused() {
   run "${@:2}"
   [ "$status" -ne 0 ] && [[ $output == *"$1"* ]] || { printf 'exit code %s, expected a failure with "%s":\n%s\n' "$status" "$1" "$output" && return 1; }
@@ -119,7 +119,7 @@ certificate() {
 protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1:-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
 
 # The policy of deploy/pods.yml in policies.yml, in mode protect. Kubewarden's controller grants what its metadata asks for; a PolicyServer alone
-# grants what its file says.
+# grants the permissions in its file.
 pods_spec() { yaml "$ROOT/deploy/pods.yml" | jq -c '.spec // empty'; }
 pods_policy() {
   pods_spec | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" '
@@ -142,7 +142,7 @@ run_policy_server() {
   fi
   cat >"$folder/policies.yml"
   [ ! -e "$RUN/$name.pid" ] || stop "$name"
-  # Without one, it asks no cluster that happens to be configured on this machine.
+  # Without one, it must not use a cluster that is configured on this machine.
   [ -n "${KUBECONFIG:-}" ] || offline=(--ignore-kubernetes-connection-failure)
   start "$name" env -u KUBERNETES_SERVICE_HOST KUBECONFIG="${KUBECONFIG:-/nowhere}" policy-server --policies "$folder/policies.yml" \
     --addr 127.0.0.1 --port "$(port_of "$folder/url")" --readiness-probe-port "$(port_of "$folder/probe")" --workers 2 --log-no-color \

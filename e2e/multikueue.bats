@@ -64,14 +64,14 @@ deactivate() {
   ends Complete job preempted
 }
 
-# Kueue then suspends the Job and restores its template at once, which the API server refuses while the copied status has active pods, with
+# Kueue then suspends the Job and restores its template at once, which the API server denies while the copied status has active pods, with
 # the policy and without.
-@test "a Job is deactivated while it runs: the API server refuses a write of Kueue's, the policy does not" {
+@test "a Job is deactivated while it runs: the API server denies a write of Kueue's, the policy does not" {
   queued stopped '' "e2e/run: '5000'" | ana create -f -
   LIMIT=90 soon eval '[ "$(kubectl get job stopped -o jsonpath={.status.ready})" = 1 ]'
   deactivate job stopped
-  refusal() { audit hub "$(by "$KUEUE") | select(.objectRef.name == \"stopped\" and .responseStatus.code == 422) | .responseStatus.message" | grep 'spec.template: Invalid value'; }
-  LIMIT=90 soon refusal
+  rejection() { audit hub "$(by "$KUEUE") | select(.objectRef.name == \"stopped\" and .responseStatus.code == 422) | .responseStatus.message" | grep 'spec.template: Invalid value'; }
+  LIMIT=90 soon rejection
 }
 
 @test "who does not delegate, and who writes a status, is denied" {

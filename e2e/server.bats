@@ -7,7 +7,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 setup_file() {
   needs policy-server curl jq openssl python3
-  # A policy for each of the settings in the kept requests, and those of deploy/ in the mode that the files say.
+  # A policy for each of the settings in the kept requests, and those of deploy/ in the mode of the files.
   jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
     jq -c --argjson policy "$(protect)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
@@ -23,26 +23,26 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 # Posts a body to a path of PolicyServer: post PATH BODY-OR-@FILE [ARGUMENT...]
 post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-application/json}" --data-binary "$2" "${@:3}" "$(<"$RUN/server/url")$1"; }
 
-@test "the library's answers: PolicyServer gives the same to every kept request" {
+@test "the library's responses: PolicyServer returns the same to every stored request" {
   split --lines 5000 --additional-suffix .ndjson "$EXPECTED_RESULTS" part-
   for part in part-*.ndjson; do
     # The requests are texts because jq would write some of their numbers otherwise.
     jq -r '"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":\(.request)}"' "$part" | split --lines 1 --numeric-suffixes --suffix-length 4 - body-
     jq -nr --slurpfile settings "$RUN/settings.json" --arg url "$(<"$RUN/server/url")" --arg ca "$RUN/ca.crt" '
       foreach (inputs | .settings) as $own (-1; . + 1; ("000\(.)" | .[-4:]) as $number |
-      "url = \($url)/validate/settings-\([$settings[0][] == $own] | index(true))", "data-binary = @body-\($number)", "output = answer-\($number)",
+      "url = \($url)/validate/settings-\([$settings[0][] == $own] | index(true))", "data-binary = @body-\($number)", "output = response-\($number)",
       "header = \"Content-Type: application/json\"", "cacert = \($ca)", "next")' "$part" | sed '$d' >curl.conf
     curl --silent --show-error --parallel --parallel-max 8 --config curl.conf
     jq -c '(.request | fromjson.uid) as $uid | .response | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
       if .accepted then {} else {status: {message, code}} end' "$part" | jq -Sc . >expected
-    # Its answers have no newline at the end.
-    sed -s '$a\' answer-* | jq -Sc .response >actual
+    # Its responses have no newline at the end.
+    sed -s '$a\' response-* | jq -Sc .response >actual
     diff expected actual | cut -c1-500 | head -n 20
     cat actual >>all
-    rm body-* answer-*
+    rm body-* response-*
   done
   [ "$(wc -l <all)" -eq "$(wc -l <"$EXPECTED_RESULTS")" ]
-  echo "# $(wc -l <all) answers" >&3
+  echo "# $(wc -l <all) responses" >&3
 }
 
 @test "deploy/ as shipped: mode monitor allows and logs what /audit denies" {
@@ -55,8 +55,8 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   done
 }
 
-@test "hostile bodies: refused, and the next request is answered" {
-  code() { post "/validate/settings-0" "$1" --output answer --write-out '%{http_code}'; }
+@test "hostile bodies: rejected, and the next request gets a response" {
+  code() { post "/validate/settings-0" "$1" --output response --write-out '%{http_code}'; }
   review() { jq -c "$1" "$CHANGED"; }
   [ "$(code '{')" -eq 400 ]
   [ "$(code '')" -eq 400 ]
@@ -74,17 +74,17 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
     <<<"$(review '.request.object.metadata.annotations = {a: "PAD"}')" >large.json
   [ "$(wc -c <large.json)" -eq $((2 * 1024 * 1024)) ]
   [ "$(code @large.json)" -eq 200 ]
-  jq -e '.response.status.code == 422' answer
+  jq -e '.response.status.code == 422' response
   # A field of a wrong type is not repeated.
   for value in 5 '{"secret": "x"}' '["secret"]' true; do
     [ "$(code "$(review ".request.object.spec.managedBy = $value")")" -eq 200 ]
-    jq -e '.response.status.code == 400' answer
-    run ! grep secret answer
+    jq -e '.response.status.code == 400' response
+    run ! grep secret response
   done
 }
 
-@test "the port of the readiness probe answers nothing else" {
-  [ "$(curl --silent --output answer --write-out '%{http_code}' -d '{}' "$(<"$RUN/server/probe")/validate/settings-0")" -eq 404 ]
+@test "the port of the readiness probe serves nothing else" {
+  [ "$(curl --silent --output response --write-out '%{http_code}' -d '{}' "$(<"$RUN/server/probe")/validate/settings-0")" -eq 404 ]
 }
 
 @test "wrong settings: PolicyServer does not start, and its log names the key" {
@@ -93,7 +93,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown\|no such key'
 }
 
-# pods/README.md. Where the policy can look up Jobs, tenant.bats asks it.
+# pods/README.md. Where the policy can look up Jobs, tenant.bats tests it.
 @test "deploy/pods.yml: a Job that cannot be looked up" {
   needs etcd kube-apiserver
   cluster cluster --authorization-mode=AlwaysAllow

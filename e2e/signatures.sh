@@ -13,7 +13,7 @@ IMAGE=$(sed -n "s,^ *IMAGE: ghcr.io/[^/]*,$HOST,p" "$workflow")
 CHARTS=$(sed -n "s,^ *CHARTS: ghcr.io/[^/]*,$HOST,p" "$workflow")
 export OCI_TARGET IMAGE CHARTS
 
-# The authority, and what it says of whoever signs, as Fulcio does.
+# The CA and its statement about the signer, as Fulcio issues it.
 repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
 issuer=$(printf https://token.actions.githubusercontent.com | od -An -v -tx1 | tr -d ' \n')
 cat >certificate.cnf <<EOF
@@ -68,13 +68,13 @@ step() {
 block() {
   sed -n '/^identity=/,/^$/p; /^# '"$1"'/,/^$/p' "$ROOT/SECURITY.md" | sed "s,ghcr.io/[^/]*,$HOST,"
 }
-accepted() { bash -ec "$1" &>said.txt || { echo "refused: $1"; cat said.txt; exit 1; }; }
+accepted() { bash -ec "$1" &>output.txt || { echo "refused: $1"; cat output.txt; exit 1; }; }
 refused() {
-  if bash -ec "$1" &>said.txt; then
+  if bash -ec "$1" &>output.txt; then
     echo "accepted: $1"
     exit 1
   fi
-  grep -q "$2" said.txt || { echo "refused for another reason: $1"; cat said.txt; exit 1; }
+  grep -q "$2" output.txt || { echo "refused for another reason: $1"; cat output.txt; exit 1; }
 }
 
 cp "$ROOT"/annotated-{policy,pods-policy,noop}.wasm .

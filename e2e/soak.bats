@@ -74,5 +74,5 @@ assert_no_violations() { jq -e --arg check "$1" '.violations[$check] == [] or (.
 }
 @test "outcomes are the same with and without the policy" { assert_no_violations "same outcomes"; }
 @test "only Workloads that reserved quota while no worker was connected needed an update by the test" { assert_no_violations touched; }
-@test "every rejected write is explained by a rule or a fault" { assert_no_violations "refused writes"; }
-@test "no invalid write is allowed" { assert_no_violations "bad writes"; }
+@test "every rejected write is explained by a rule or a fault" { assert_no_violations "rejected writes"; }
+@test "no invalid write is allowed" { assert_no_violations "invalid writes"; }

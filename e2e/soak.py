@@ -1,7 +1,7 @@
 """A soak run on a management cluster and a worker: soak.py faults | run FOLDER | report WITH WITHOUT FILE
 
 It is a program because hundreds of workloads are under way at a time, and because the audit logs of hours are read with the faults in mind.
-MINUTES, RATE and SEED of the environment say how long a run is, how many workloads are handed in each second, and which ones. soak.bats
+MINUTES, RATE and SEED of the environment set the length of a run, the number of workloads created per second, and the random seed. soak.bats
 starts the clusters and makes the faults. The same schedule runs with the policy and without it, so the outcomes must be the same.
 """
 
@@ -92,7 +92,7 @@ class Run:
     def __init__(self, folder):
         self.folder, self.start, self.ended = Path(folder), time.time(), False
         self.workloads = [workload(number) for number in range(COUNT)]
-        self.notes = {"start": self.start, "taken": {}, "refused": {}, "ends": {}, "bad": [], "memory": [], "touched": []}
+        self.notes = {"start": self.start, "taken": {}, "rejected": {}, "ends": {}, "bad": [], "memory": [], "touched": []}
 
     def now(self):
         return time.time() - self.start
@@ -109,16 +109,16 @@ class Run:
             limit = self.now() + 180
             while True:
                 try:
-                    code, answer = clients[cluster].ask("POST", JOBSETS if made["kind"] == "JobSet" else JOBS, made)
-                    # The answer to an earlier try may have been lost.
+                    code, response = clients[cluster].send("POST", JOBSETS if made["kind"] == "JobSet" else JOBS, made)
+                    # The response to an earlier try may have been lost.
                     if code < 300 or code == 409:
                         self.notes["taken"][number] = self.now()
                         break
-                    error = answer.get("message")
+                    error = response.get("message")
                 except OSError as failure:
                     error = str(failure)
                 if self.now() > limit:
-                    self.notes["refused"][number] = error
+                    self.notes["rejected"][number] = error
                     break
                 time.sleep(1)
 
@@ -149,10 +149,10 @@ class Run:
             bad.append(("POST", f"{JOBS}?dryRun=All", job("undelegated"), "application/json"))
         while not self.ended:
             try:
-                code, answer = client.ask(*bad[number % len(bad)])
-                seen = "let through" if code < 300 else "denied" if rule(answer.get("message")) else "refused"
+                code, response = client.send(*bad[number % len(bad)])
+                seen = "allowed" if code < 300 else "denied" if rule(response.get("message")) else "rejected"
             except OSError:
-                seen = "refused"
+                seen = "rejected"
             self.notes["bad"].append((CLUSTERS[cluster], seen, self.now()))
             number += 1
             time.sleep(1)
@@ -171,7 +171,7 @@ class Run:
             time.sleep(10)
 
     def left(self):
-        return [number for number in range(COUNT) if number not in self.notes["ends"] and number not in self.notes["refused"]]
+        return [number for number in range(COUNT) if number not in self.notes["ends"] and number not in self.notes["rejected"]]
 
     def all_end(self, limit):
         while self.left() and self.now() < limit:
@@ -209,8 +209,8 @@ def outcomes(notes):
     for number in range(COUNT):
         cluster, _, wanted = workload(number)
         end = notes["ends"].get(str(number), [None])[0]
-        refusal = notes["refused"].get(str(number))
-        yield f"{CLUSTERS[cluster]} w{number}", end if end == wanted else f"{end} instead of {wanted}" if end else f"not taken: {refusal}" if refusal else "no end"
+        rejection = notes["rejected"].get(str(number))
+        yield f"{CLUSTERS[cluster]} w{number}", end if end == wanted else f"{end} instead of {wanted}" if end else f"not taken: {rejection}" if rejection else "no end"
 
 
 def recovery(notes, fault, usual):
@@ -223,7 +223,7 @@ def recovery(notes, fault, usual):
 
 
 def audit(folder, cluster, start, past):
-    """What the audit log of a cluster holds. A refused write is explained by a rule if the user who tries bad dry runs wrote it, or by a fault."""
+    """What the audit log of a cluster holds. A rejected write is explained by a rule if the user who tries bad dry runs wrote it, or by a fault."""
     evaluated, denials, webhook_failures, unexplained = 0, collections.Counter(), collections.Counter(), []
     # `audit-TIME.log` comes before `audit.log`.
     for path in sorted((folder / cluster).glob("audit*.log")):
@@ -233,9 +233,9 @@ def audit(folder, cluster, start, past):
             except ValueError:
                 continue
             evaluated += f"{WEBHOOK}/mode" in event.get("annotations", {})
-            answer = event.get("responseStatus", {})
-            message = answer.get("message", "")
-            if answer.get("code", 0) < 400 or WEBHOOK not in message or event["objectRef"].get("namespace") != "team-a":
+            response = event.get("responseStatus", {})
+            message = response.get("message", "")
+            if response.get("code", 0) < 400 or WEBHOOK not in message or event["objectRef"].get("namespace") != "team-a":
                 continue
             user, summary = event["user"]["username"], f"{event['verb']} by {event['user']['username']}: {event['objectRef'].get('name')} {message[:300]}"
             if rule(message):
@@ -274,15 +274,15 @@ def seen(folder, usual):
 
 def report(with_folder, without_folder, file):
     """Writes what was seen in both runs, and what violates a claim."""
-    (ends, policy), (others, without) = seen(with_folder, "denied"), seen(without_folder, "let through")
+    (ends, policy), (others, without) = seen(with_folder, "denied"), seen(without_folder, "allowed")
     good = ("Complete", "Completed", "Failed")
     Path(file).write_text(json.dumps({"with": policy, "without": without, "violations": {
         "ended": [f"{name}: {end}" for run in (ends, others) for name, end in run.items() if end not in good] + ([] if ends else ["no workload"]),
         "same outcomes": [f"{name}: {end}, without the policy {others[name]}" for name, end in ends.items() if end != others[name]],
         "touched": [one for run in (policy, without) for one in run["touched"] if not one["disconnected"]],
-        "refused writes": [one for found in policy["audit"].values() for one in found["unexplained"] + ([] if found["evaluated"] else ["no write was evaluated"])],
-        "bad writes": [f"{policy['invalid_writes']}, and without the policy {without['invalid_writes']}"]
-        if policy["invalid_writes"]["let through"] or without["invalid_writes"]["denied"] or not policy["invalid_writes"]["denied"] else []}}, indent=1))
+        "rejected writes": [one for found in policy["audit"].values() for one in found["unexplained"] + ([] if found["evaluated"] else ["no write was evaluated"])],
+        "invalid writes": [f"{policy['invalid_writes']}, and without the policy {without['invalid_writes']}"]
+        if policy["invalid_writes"]["allowed"] or without["invalid_writes"]["denied"] or not policy["invalid_writes"]["denied"] else []}}, indent=1))
 
 
 if sys.argv[1] == "faults":

@@ -63,7 +63,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   refused 'field is immutable' ana patch job fixed-plain -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
 }
 
-@test "update: managedBy of an AppWrapper may not either, which no API server says" {
+@test "update: managedBy of an AppWrapper may not either, which API servers do not enforce" {
   appwrapper wrapped 'managedBy: kueue.x-k8s.io/multikueue, components: []' | ana create -f -
   appwrapper bare 'components: []' | ana create -f -
   refused 'field is immutable' ana patch appwrapper wrapped --type=merge -p 'spec: {managedBy: workload.codeflare.dev/appwrapper}'

@@ -1,5 +1,5 @@
 # The same job in Rego, for OPA as an admission webhook; Gatekeeper runs the same rules in a ConstraintTemplate.
-# settings.yml says what the job is.
+# settings.yml defines the job.
 package managedby
 
 import rego.v1
@@ -19,7 +19,7 @@ is_update if {
 
 is_status if object.get(request, "subResource", "") == "status"
 
-# The answer.
+# The response.
 main := {
 	"apiVersion": "admission.k8s.io/v1",
 	"kind": "AdmissionReview",

@@ -92,12 +92,12 @@ func delegated(name string) *batchv1.Job {
 	}
 }
 
-// answer returns the status of an error as text, with a common object name.
-func answer(t *testing.T, err error, name string) string {
+// statusText returns the status of an error as text, with a common object name.
+func statusText(t *testing.T, err error, name string) string {
 	t.Helper()
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		t.Fatalf("no answer of an API server: %v", err)
+		t.Fatalf("not an API status error: %v", err)
 	}
 	text, err := json.MarshalIndent(status.Status(), "", "  ")
 	if err != nil {
@@ -210,7 +210,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			if !test.denied || strings.Contains(theirs.Error(), "spec.template") {
 				return // kube-apiserver prints the whole template, the policy does not.
 			}
-			if is, same := answer(t, ours, our), answer(t, theirs, their); is != same {
+			if is, same := statusText(t, ours, our), statusText(t, theirs, their); is != same {
 				t.Errorf("kube-apiserver: %s\nours:           %s", same, is)
 			}
 		})

@@ -1,4 +1,4 @@
-// Not released: it asks a real kube-apiserver, and needs what only that takes.
+// Not released: tests against a real kube-apiserver, with dependencies that only these tests need.
 module github.com/managed-by-policy/managed-by-policy/go/envtest
 
 go 1.25.0

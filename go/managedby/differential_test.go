@@ -21,7 +21,7 @@ type releaseFinding struct {
 	text, suggestion  string
 }
 
-// TestDifferential compares CheckRequest and Review with the library's answers to every example, vector, recorded and generated request.
+// TestDifferential compares CheckRequest and Review with the library's responses to every example, vector, recorded and generated request.
 // The variable EXPECTED_RESULTS can name another file than target/expected.ndjson.
 func TestDifferential(t *testing.T) {
 	name := os.Getenv("EXPECTED_RESULTS")

@@ -78,7 +78,7 @@ func compile(ctx context.Context, r wazero.Runtime, wasm []byte) (*module, error
 
 // verify returns an error if the module has another version or supports other releases.
 func (m *module) verify(ctx context.Context) error {
-	answer, err := m.call(ctx, "describe", nil)
+	response, err := m.call(ctx, "describe", nil)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (m *module) verify(ctx context.Context) error {
 		Version  string   `json:"version"`
 		Releases Releases `json:"releases"`
 	}
-	if err := json.Unmarshal(answer, &is); err != nil {
+	if err := json.Unmarshal(response, &is); err != nil {
 		return err
 	}
 	if is.Version != Version {
@@ -117,18 +117,18 @@ func (m *module) call(ctx context.Context, operation string, payload []byte) ([]
 		return m.run(ctx, operation, payload)
 	}
 	type result struct {
-		answer []byte
-		err    error
+		response []byte
+		err      error
 	}
 	done := make(chan result, 1)
 	go func() {
 		defer func() { <-m.running }()
-		answer, err := m.run(ctx, operation, payload)
-		done <- result{answer, err}
+		response, err := m.run(ctx, operation, payload)
+		done <- result{response, err}
 	}()
 	select {
 	case is := <-done:
-		return is.answer, is.err
+		return is.response, is.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -139,15 +139,15 @@ func (m *module) run(ctx context.Context, operation string, payload []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	answer, err := i.call(ctx, operation, payload)
-	var refused *guestError
-	if err != nil && !errors.As(err, &refused) || i.memory() > maxIdleMemory {
+	response, err := i.call(ctx, operation, payload)
+	var callError *guestError
+	if err != nil && !errors.As(err, &callError) || i.memory() > maxIdleMemory {
 		// After a trap the state of the instance is undefined.
-		return answer, errors.Join(err, i.close())
+		return response, errors.Join(err, i.close())
 	}
 	// This never blocks, because idle has room for all instances that can run.
 	m.idle <- i
-	return answer, err
+	return response, err
 }
 
 func (m *module) instance(ctx context.Context) (*instance, error) {

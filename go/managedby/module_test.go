@@ -21,7 +21,7 @@ func TestVersionMatchesThePolicy(t *testing.T) {
 	}
 	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindSubmatch(manifest)
 	if version == nil || string(version[1]) != Version {
-		t.Errorf("Cargo.toml says %q, this package %q", version, Version)
+		t.Errorf("Cargo.toml has %q, this package %q", version, Version)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestForeignModulesAreRejected(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		wasm []byte
-		says string
+		want string
 	}{
 		{"nothing", nil, "cannot load the module"},
 		{"half of it", wasm[:len(wasm)/2], "cannot load the module"},
@@ -58,7 +58,7 @@ func TestForeignModulesAreRejected(t *testing.T) {
 		{"of another version", []byte(strings.ReplaceAll(string(wasm), Version, "9.9.9")), `of version "9.9.9"`},
 	} {
 		m, err := load(t.Context(), test.wasm)
-		if err == nil || !strings.Contains(err.Error(), test.says) {
+		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, %v", test.name, m, err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestContextEndsInTheMiddle(t *testing.T) {
 	defer cancel()
 	long := []byte(`{"review":{"request":[` + strings.Repeat("[],", 16<<20) + "[]]}}")
 	if _, err := m.call(ctx, "evaluate", long); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the context has ended, and the call says %v", err)
+		t.Errorf("the context has ended, and the call returns %v", err)
 	}
 	if _, err := m.call(t.Context(), "describe", nil); err != nil {
 		t.Errorf("the next call: %v", err)

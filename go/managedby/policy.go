@@ -105,7 +105,7 @@ func (p *Policy) checkInitialized() error {
 }
 
 func (p *Policy) verifySettings(ctx context.Context) error {
-	answer, err := p.module.call(ctx, "validate_settings", p.settings)
+	body, err := p.module.call(ctx, "validate_settings", p.settings)
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (p *Policy) verifySettings(ctx context.Context) error {
 		Valid   bool   `json:"valid"`
 		Message string `json:"message"`
 	}
-	if err := json.Unmarshal(answer, &response); err != nil {
-		return fmt.Errorf("managedby: the module's answer: %w", err)
+	if err := json.Unmarshal(body, &response); err != nil {
+		return fmt.Errorf("managedby: decode the module's response: %w", err)
 	}
 	if !response.Valid {
 		return fmt.Errorf("managedby: settings: %s", response.Message)

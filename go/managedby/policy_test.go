@@ -177,7 +177,7 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 	status := denied.(apierrors.APIStatus).Status()
 	newest := findings.Denials[len(findings.Denials)-1]
 	if !newest.Releases.Contains(managedby.V1_37) || !reflect.DeepEqual(status, newest.Status()) {
-		t.Errorf("not the answer of the newest release: %+v", status)
+		t.Errorf("not the response of the newest release: %+v", status)
 	}
 	for _, release := range managedby.AllReleases() {
 		list := findings.ErrorList(release)
@@ -249,8 +249,8 @@ func TestSettingsInYAML(t *testing.T) {
 	if err != nil || rules(findings.All) != "managed-by/allowed" {
 		t.Errorf("%v, %v", findings, err)
 	}
-	for text, says := range map[string]string{"a: 1\na: 2\n": "already set", "role: hub\n": "role", "\tx": "settings: "} {
-		if _, err := managedby.New(t.Context(), managedby.WithSettings([]byte(text))); err == nil || !strings.Contains(err.Error(), says) {
+	for text, want := range map[string]string{"a: 1\na: 2\n": "already set", "role: hub\n": "role", "\tx": "settings: "} {
+		if _, err := managedby.New(t.Context(), managedby.WithSettings([]byte(text))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -331,7 +331,7 @@ func TestInvalidChanges(t *testing.T) {
 func TestInvalidOptions(t *testing.T) {
 	for _, test := range []struct {
 		option managedby.Option
-		says   string
+		want   string
 	}{
 		{managedby.WithReleases(), "needs a release"},
 		{managedby.WithReleases("1.29"), `"1.29" is no release from 1.30 to 1.37`},
@@ -340,8 +340,8 @@ func TestInvalidOptions(t *testing.T) {
 		{managedby.WithSettings([]byte(`{"kubernetes_versoin":"1.36","role":"hub"}`)), `did you mean "kubernetes_version"?`},
 		{managedby.WithSettings([]byte(`{"kubernetes_versoin":"1.36","role":"hub"}`)), "role"},
 	} {
-		if _, err := managedby.New(t.Context(), test.option); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%q is not in: %v", test.says, err)
+		if _, err := managedby.New(t.Context(), test.option); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q is not in: %v", test.want, err)
 		}
 	}
 }
@@ -449,7 +449,7 @@ func TestOneReleaseAmongMany(t *testing.T) {
 	}
 	want := `Kubernetes 1.31, 1.36: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active`
 	if text := findings.Err().Error(); text != want {
-		t.Errorf("it says %s", text)
+		t.Errorf("got %s", text)
 	}
 }
 
@@ -471,7 +471,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestContextThatHasEnded(t *testing.T) {
 	policy := newPolicy(t)
 	ended, end := context.WithCancelCause(t.Context())
-	reason := errors.New("the test said so")
+	reason := errors.New("canceled by the test")
 	end(reason)
 	if _, err := policy.CheckCreate(ended, delegated()); !errors.Is(err, reason) {
 		t.Errorf("a context that has ended: %v", err)

@@ -74,7 +74,7 @@ func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionReque
 
 // evaluation is the module's response to a request, see docs/evaluation.schema.json.
 type evaluation struct {
-	answer
+	releaseVerdict
 	Findings []struct {
 		Rule        string      `json:"rule"`
 		Enforcement Enforcement `json:"enforcement"`
@@ -84,11 +84,11 @@ type evaluation struct {
 		releaseError
 		Messages []releaseError `json:"messages"`
 	} `json:"findings"`
-	Opinions []answer `json:"releaseVerdicts"`
+	ReleaseVerdicts []releaseVerdict `json:"releaseVerdicts"`
 }
 
-// answer is the verdict that some releases share. Releases is empty if the settings set the release.
-type answer struct {
+// releaseVerdict is the verdict that some releases share. Releases is empty if the settings set the release.
+type releaseVerdict struct {
 	Releases         Releases          `json:"releases"`
 	Allowed          bool              `json:"allowed"`
 	Code             int32             `json:"code"`
@@ -145,14 +145,14 @@ func (t *errorType) UnmarshalText(text []byte) error {
 }
 
 // details returns the details of a denial with the errors of its releases, or nil if the request is allowed.
-func (a *answer) details(request *admissionv1.AdmissionRequest, findings []Finding) *metav1.StatusDetails {
-	if a.Allowed {
+func (v *releaseVerdict) details(request *admissionv1.AdmissionRequest, findings []Finding) *metav1.StatusDetails {
+	if v.Allowed {
 		return nil
 	}
 	details := &metav1.StatusDetails{Group: request.Kind.Group, Kind: request.Kind.Kind, Name: request.Name}
 	for _, f := range findings {
 		for _, e := range f.Errors {
-			isOurs := len(a.Releases) == 0 || slices.ContainsFunc(a.Releases, e.Releases.Contains)
+			isOurs := len(v.Releases) == 0 || slices.ContainsFunc(v.Releases, e.Releases.Contains)
 			if f.Enforcement == Deny && isOurs {
 				details.Causes = append(details.Causes, metav1.StatusCause{
 					Type: metav1.CauseType(e.Type), Field: f.Path, Message: strings.TrimPrefix(e.Message, f.Path+": "),
@@ -173,13 +173,13 @@ func (p *Policy) evaluate(ctx context.Context, request *admissionv1.AdmissionReq
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.module.call(ctx, "evaluate", input)
+	response, err := p.module.call(ctx, "evaluate", input)
 	if err != nil {
 		return nil, err
 	}
 	var evaluated evaluation
-	if err := json.Unmarshal(answer, &evaluated); err != nil {
-		return nil, fmt.Errorf("managedby: the module's answer: %w", err)
+	if err := json.Unmarshal(response, &evaluated); err != nil {
+		return nil, fmt.Errorf("managedby: decode the module's response: %w", err)
 	}
 	return &evaluated, nil
 }
@@ -260,7 +260,7 @@ func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, set
 // all returns the findings and denials of the evaluation.
 func (e *evaluation) all(request *admissionv1.AdmissionRequest) Findings {
 	all := Findings{All: e.findings()}
-	for _, o := range e.Opinions {
+	for _, o := range e.ReleaseVerdicts {
 		if !o.Allowed {
 			all.Denials = append(all.Denials, Denial{o.Releases, o.Code, o.Message, o.details(request, all.All)})
 		}

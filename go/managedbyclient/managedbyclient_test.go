@@ -134,7 +134,7 @@ func TestWritesAreJudged(t *testing.T) {
 				}
 				want := regexp.MustCompile(`^managedbyclient_test\.go:\d+: ` + regexp.QuoteMeta(test.call) + ` of Job default/pi:\n    Kubernetes 1\.3`)
 				if !want.MatchString(failures) || !strings.Contains(failures, test.words) {
-					t.Errorf("it says %s", failures)
+					t.Errorf("got %s", failures)
 				}
 			})
 		}
@@ -224,7 +224,7 @@ func TestClientWithoutWatch(t *testing.T) {
 	store := fake.NewClientBuilder().WithObjects(job()).Build()
 	checked := managedbyclient.New(r, plain{store})
 	if _, watches := checked.(client.WithWatch); watches {
-		t.Error("it says that it watches")
+		t.Error("the client has Watch")
 	}
 	is := get(t, checked)
 	is.Status.Ready = ptr[int32](1)
@@ -276,7 +276,7 @@ func TestFailureNamesTheCaller(t *testing.T) {
 	before, _, _ := strings.Cut(string(source), "// the line that is named")
 	want := fmt.Sprintf("    managedbyclient_test.go:%d: Status().Update of Job default/pi:\n", strings.Count(before, "\n")+1)
 	if !strings.Contains(string(output), want) || strings.Contains(string(output), "managedbyclient.go") {
-		t.Errorf("it does not say %q:\n%s", want, output)
+		t.Errorf("missing %q:\n%s", want, output)
 	}
 }
 

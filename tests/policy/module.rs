@@ -1,4 +1,4 @@
-//! The built module as a file: what it imports, what it says of itself, what PolicyServer would refuse.
+//! The built module as a file: its imports and metadata, and files that PolicyServer would reject.
 
 use crate::support::{GUEST, module, root};
 use managed_by_testing::{Error, Policy, module as inspect};
@@ -55,8 +55,8 @@ fn it_speaks_the_protocol_that_its_metadata_names() {
 
 #[test]
 fn a_module_without_metadata_is_refused_as_by_policy_server() {
-    let refused = Policy::load(&module("policy.wasm"));
-    assert!(matches!(refused, Err(Error::NoProtocolVersion)));
+    let rejected = Policy::load(&module("policy.wasm"));
+    assert!(matches!(rejected, Err(Error::NoProtocolVersion)));
     assert!(inspect::metadata(&module("policy.wasm")).unwrap().is_none());
 }
 

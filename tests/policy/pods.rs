@@ -69,7 +69,10 @@ fn owner_with_an_invalid_name_is_not_looked_up() {
         "mk-plain%2Fstatus",
     ] {
         let uid = &job("team-mk", "mk-plain")["metadata"]["uid"];
-        for cluster in [FakeCluster::Recorded, FakeCluster::Failing("asked")] {
+        for cluster in [
+            FakeCluster::Recorded,
+            FakeCluster::Failing("unexpected lookup"),
+        ] {
             let mut settings = management();
             settings["on_lookup_failure"] = "deny".into();
             let response = validate_in(cluster, &pod_of("team-mk", name, uid), &settings);
@@ -85,7 +88,11 @@ fn owner_with_an_invalid_name_is_not_looked_up() {
 fn other_roles_do_not_look_up_jobs() {
     for role in ["hybrid", "worker"] {
         let settings = json!({"role": role, "on_lookup_failure": "deny"});
-        let response = validate_in(FakeCluster::Failing("asked"), &delegated(), &settings);
+        let response = validate_in(
+            FakeCluster::Failing("unexpected lookup"),
+            &delegated(),
+            &settings,
+        );
         assert!(response.allowed, "{response:?}");
         assert_eq!(response.warnings, Vec::<String>::new());
         let why = format!("pods are validated with role management, not {role}");
@@ -112,7 +119,7 @@ fn failed_lookup_warns_or_denies() {
         assert_eq!(
             open.warnings,
             [
-                r#"could not look up Job "mk-plain", which controls this pod, and let it pass [pods/delegated-owner]"#
+                r#"could not look up Job "mk-plain", which controls this pod; the pod was not validated [pods/delegated-owner]"#
             ]
         );
         assert_eq!(

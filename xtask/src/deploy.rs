@@ -76,7 +76,7 @@ const CEL: &str = "--show-only templates/validating-admission-policy.yaml --set 
 const POLICY: &str = "--show-only templates/policy.yaml";
 const WEBHOOK: &str = "--show-only templates/webhook.yaml --set webhook.enabled=true --set webhook.caBundle=REPLACE_ME";
 
-/// Lines that say that Helm manages the object, which is not true of a plain manifest.
+/// Labels for objects that Helm manages, which plain manifests must not have.
 const HELM_LINES: [&str; 4] = [
     "# Source: ",
     "helm.sh/chart: ",

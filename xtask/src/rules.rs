@@ -99,7 +99,7 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
 /// Writes the index: a table of rules with links to their pages.
 fn table() -> Result<String> {
     let mut text =
-        "| rule | default | what it says | source |\n| --- | --- | --- | --- |\n".to_owned();
+        "| rule | default | description | source |\n| --- | --- | --- | --- |\n".to_owned();
     for &rule in rules() {
         let from = match (rule.is_upstream(), is_for_custom_kinds(rule)) {
             (true, true) => "kube-apiserver; this project for custom kinds",
@@ -136,11 +136,12 @@ fn manifests(request: &str) -> Result<String> {
     {
         write!(written, ", by {user}")?;
     }
-    let through = request
+    let served_version = request
         .get("requestKind")
         .and_then(|kind| text(kind, "version"));
-    if let Some(through) = through.filter(|through| *through != version) {
-        write!(written, ", through version {through}")?;
+    if let Some(served_version) = served_version.filter(|served_version| *served_version != version)
+    {
+        write!(written, ", through version {served_version}")?;
     }
     let group = text(kind, "group").filter(|group| !group.is_empty());
     let api_version = group.map_or_else(|| version.clone(), |group| format!("{group}/{version}"));

@@ -99,7 +99,7 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-All keys are optional: [answers](answers.md) says what `{}` does. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
+All keys are optional: [answers](answers.md) describes the behavior with `{}`. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
 from the code (`make generate`).
 
 PolicyServer [does not start](operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place.

@@ -1,4 +1,4 @@
-//! `docs/start-rust.md`: its file, mended, and what the page says of it.
+//! The file of `docs/start-rust.md`, with the fix that the page describes.
 
 include!("first/status.rs");
 

@@ -19,7 +19,7 @@ fn validate(_payload: &[u8]) -> CallResult {
     accept_request()
 }
 
-/// Accepts any settings. PolicyServer refuses to start a policy without this operation.
+/// Accepts any settings. PolicyServer does not start a policy without this operation.
 fn validate_settings(_payload: &[u8]) -> CallResult {
     let response = SettingsValidationResponse {
         valid: true,

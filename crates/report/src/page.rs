@@ -45,7 +45,7 @@ fn html(report: &Report) -> String {
             body {
                 h1 { (title) }
                 @if report.skipped == 0 { p { (badge::markup(report)) } }
-                (sums(report))
+                (summary(report))
                 h2 { "Rules and releases" }
                 (legend())
                 (matrix(report))
@@ -58,26 +58,26 @@ fn html(report: &Report) -> String {
     .into_string()
 }
 
-fn sums(report: &Report) -> Markup {
+fn summary(report: &Report) -> Markup {
     let conforms = report.badge_text();
     html! {
         p {
             "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
             (report.status_writes) " of them to a status. "
-            @if report.other_controllers > 0 { "Writes to objects of other controllers, which were passed over: " (report.other_controllers) ". " }
-            "Each write was put before the rules of every release. Result: " strong { (conforms) } "."
+            @if report.other_controllers > 0 { "Writes to objects of other controllers, (skipped): " (report.other_controllers) ". " }
+            "Each write was evaluated with the rules of every release. Result: " strong { (conforms) } "."
         }
     }
 }
 
 fn legend() -> Markup {
     html! {
-        p { "A cell says how often a rule was exercised: the rule looked at a write, and the write could have broken it." }
+        p { "A cell shows how many writes exercised a rule: the rule applies to the write, and the write could have violated it." }
         ul {
             li { span.passed { "✓ 12" } ": exercised by 12 writes, all accepted." }
             li { span.denied { "✗ 2 of 12" } ": exercised by 12 writes, 2 would have been denied." }
-            li { span.untested { "untested" } ": never exercised. This is not a pass: the recording says nothing of it." }
-            li { "not there: the release does not have the rule." }
+            li { span.untested { "untested" } ": never exercised. This is not a pass." }
+            li { "not in release: the release does not have the rule." }
         }
     }
 }
@@ -111,7 +111,7 @@ fn matrix_row(row: &Row) -> Markup {
 
 fn matrix_cell(cell: Cell) -> Markup {
     let (class, text) = match cell.state {
-        State::NotInRelease => ("cell", "not there".to_owned()),
+        State::NotInRelease => ("cell", "not in release".to_owned()),
         State::Untested => ("cell untested", "untested".to_owned()),
         State::Passed => ("cell passed", format!("✓ {}", cell.exercised)),
         State::Denied => (
@@ -126,7 +126,7 @@ fn untested(report: &Report) -> Markup {
     let count = report.untested().count();
     html! {
         @if count > 0 {
-            p { (count) " rules are untested in every release: record a Job that does what they are about." }
+            p { (count) " rules are untested in every release: record Jobs that exercise them." }
         }
     }
 }
@@ -147,7 +147,7 @@ fn timelines(report: &Report) -> Markup {
 fn object_section(timeline: &Timeline) -> Markup {
     html! {
         h3 { (timeline.object) }
-        @if timeline.omitted > 0 { p { (timeline.omitted) " more writes are left out." } }
+        @if timeline.omitted > 0 { p { (timeline.omitted) " more writes are omitted." } }
         ol {
             @for step in &timeline.steps { li { (step_section(step)) } }
         }

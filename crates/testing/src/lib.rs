@@ -49,7 +49,7 @@ pub enum Error {
     #[error("internal server error: {0}")]
     Call(String),
     /// The guest's response is not in Kubewarden's format.
-    #[error("the policy answered something else than a verdict: {0}")]
+    #[error("the policy returned an invalid response: {0}")]
     InvalidResponse(#[from] serde_json::Error),
     /// PolicyServer would reject the request.
     #[error("cannot build AdmissionRequest object from given input: {0}")]

@@ -27,7 +27,7 @@ pub struct Context {
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The API server refused, or did not answer.
+    /// The API server denied the request or did not respond.
     #[error(transparent)]
     Kube(#[from] kube::Error),
     /// The note of the runner is not what it should be.
@@ -35,7 +35,7 @@ pub enum Error {
     Progress(#[from] serde_json::Error),
 }
 
-/// Writes the status of a Job, if it is ours and there is something new to say.
+/// Writes the status of a Job, if it is ours and the status changes.
 ///
 /// # Errors
 /// If the runner's note makes no sense, or the API server does not take the status.

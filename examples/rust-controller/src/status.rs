@@ -50,7 +50,7 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
     };
     let no_pods = progress.active == 0 && progress.terminating == 0;
     if suspend {
-        // Said when it is true, and not before: a queue may now change the template.
+        // Set only when it is true, because a queue may then change the template.
         if no_pods {
             set(&mut status, "Suspended", "True", now);
             status.start_time = None;
@@ -87,7 +87,7 @@ fn is_true(status: &JobStatus, type_: &str) -> bool {
     conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// Sets a condition, and says when it changed.
+/// Sets a condition and its transition time.
 fn set(status: &mut JobStatus, type_: &str, value: &str, now: &Time) {
     let conditions = status.conditions.get_or_insert_default();
     let is_it = |condition: &&mut JobCondition| condition.type_ == type_;

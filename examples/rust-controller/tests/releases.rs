@@ -59,7 +59,7 @@ impl Cluster {
         JobChecker::new(self.release).update(&old, &self.job)
     }
 
-    fn says(&self, condition: &str) -> bool {
+    fn has_condition(&self, condition: &str) -> bool {
         let status = self.job.status.as_ref().unwrap();
         let mut conditions = status.conditions.iter().flatten();
         conditions.any(|c| c.type_ == condition && c.status == "True")
@@ -77,9 +77,9 @@ fn a_job_succeeds() {
         cluster.sees(pods(2, 0, 0, 0));
         cluster.sees(pods(1, 0, 1, 0));
         cluster.sees(pods(0, 1, 2, 0));
-        assert!(!cluster.says("Complete"));
+        assert!(!cluster.has_condition("Complete"));
         cluster.sees(pods(0, 0, 2, 0));
-        assert!(cluster.says("Complete"));
+        assert!(cluster.has_condition("Complete"));
         // What comes late changes nothing.
         cluster.sees(pods(1, 0, 0, 5));
     }
@@ -91,10 +91,10 @@ fn a_job_fails() {
         let mut cluster = Cluster::new(release, false);
         cluster.sees(pods(2, 0, 0, 0));
         cluster.sees(pods(1, 1, 1, 2));
-        assert!(cluster.says("FailureTarget") && !cluster.says("Failed"));
+        assert!(cluster.has_condition("FailureTarget") && !cluster.has_condition("Failed"));
         // Enough pods have succeeded by now, but the end has been announced.
         cluster.sees(pods(0, 0, 2, 2));
-        assert!(cluster.says("Failed"));
+        assert!(cluster.has_condition("Failed"));
     }
 }
 
@@ -109,18 +109,18 @@ fn a_job_is_suspended_sent_elsewhere_and_resumed() {
         assert_eq!(cluster.suspend(true, ""), []);
         // The pods need a moment to go.
         cluster.sees(pods(0, 2, 1, 0));
-        assert!(!cluster.says("Suspended"));
+        assert!(!cluster.has_condition("Suspended"));
         cluster.sees(pods(0, 0, 1, 0));
-        assert!(cluster.says("Suspended"));
+        assert!(cluster.has_condition("Suspended"));
         assert_eq!(cluster.suspend(false, "b"), []);
         // The other cluster counts from nothing.
         cluster.sees(pods(1, 0, 0, 0));
         cluster.sees(pods(0, 0, 2, 0));
-        assert!(cluster.says("Complete"));
+        assert!(cluster.has_condition("Complete"));
     }
 }
 
-/// The mistake of kubernetes-sigs/kueue#11614: a suspended Job whose status says nothing. 1.36.0 and 1.36.1 let no queue resume it.
+/// The mistake of kubernetes-sigs/kueue#11614: a suspended Job without a status. 1.36.0 and 1.36.1 let no queue resume it.
 #[test]
 fn a_status_without_suspended_is_found() {
     for &release in Release::ALL {

@@ -16,7 +16,7 @@ use rust_controller::NAME;
 use rust_controller::controller::{Context, PROGRESS, reconcile};
 use serde_json::{Value, json};
 
-/// Stores one Job, as the API server of any release would that says yes to everything.
+/// Stores one Job, as an API server that allows every request.
 #[derive(Clone)]
 struct Store(Arc<Mutex<Job>>);
 
@@ -47,10 +47,10 @@ impl Store {
         annotations.insert(PROGRESS.to_owned(), progress.to_string());
     }
 
-    async fn answer(self, request: Request<Body>) -> Result<Response<Body>, Infallible> {
+    async fn response(self, request: Request<Body>) -> Result<Response<Body>, Infallible> {
         let (parts, body) = request.into_parts();
         let sent = body.collect_bytes().await.unwrap();
-        let (status, answer) = match parts.method {
+        let (status, response) = match parts.method {
             Method::GET if parts.uri.path().ends_with("/missing") => {
                 (StatusCode::NOT_FOUND, json!({}))
             }
@@ -63,7 +63,7 @@ impl Store {
             // What it does not store it gives back.
             _ => (StatusCode::OK, json!(self.job())),
         };
-        let body = serde_json::to_vec(&answer).unwrap();
+        let body = serde_json::to_vec(&response).unwrap();
         Ok(Response::builder()
             .status(status)
             .body(body.into())
@@ -73,7 +73,7 @@ impl Store {
 
 fn client(store: &Store, evaluating: &Evaluating) -> Client {
     let store = store.clone();
-    let server = tower::service_fn(move |request| store.clone().answer(request));
+    let server = tower::service_fn(move |request| store.clone().response(request));
     ClientBuilder::new(server, "default")
         .with_layer(evaluating)
         .build()
@@ -127,7 +127,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
     assert_eq!(store.job().status, None, "it was not made");
 }
 
-/// The code of the answer to a write.
+/// The code of the response to a write.
 async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
     match write.await {
         Ok(_) => 200,
@@ -165,14 +165,14 @@ async fn writes_of_every_form_are_evaluated() {
     let denied = evaluating.denied();
     let methods = denied
         .iter()
-        .map(|told| told.split([' ', ':']).next().unwrap());
+        .map(|message| message.split([' ', ':']).next().unwrap());
     // The replacement has a bad name, and changes the field.
     assert_eq!(
         methods.collect::<Vec<_>>(),
         ["PATCH", "PATCH", "POST", "PUT", "PUT"]
     );
 
-    // What the API server refuses by itself is not evaluated.
+    // Writes that the API server itself denies are not evaluated.
     let mut bad = store.job();
     bad.status = Some(JobStatus {
         ready: Some(1),

@@ -25,7 +25,7 @@ func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
 		t.Errorf("%v", err)
 	}
 	// There is no caller to report, because the code under test calls the API server.
-	told := report.To(t, nil)
+	reporter := report.To(t, nil)
 	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
 		findings, err := policy.CheckRequest(ctx, &request.AdmissionRequest)
 		if err != nil {
@@ -35,7 +35,7 @@ func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
 		if request.SubResource != "" {
 			what += " of the " + request.SubResource
 		}
-		managedbytest.Report(told, fmt.Sprintf("%s of %s %s/%s by %s", what, request.Kind.Kind, request.Namespace, request.Name, request.UserInfo.Username), findings)
+		managedbytest.Report(reporter, fmt.Sprintf("%s of %s %s/%s by %s", what, request.Kind.Kind, request.Namespace, request.Name, request.UserInfo.Username), findings)
 		return response(findings)
 	})
 }

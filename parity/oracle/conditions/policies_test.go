@@ -202,7 +202,7 @@ func TestPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		var request admissionv1.AdmissionRequest
-		if a.Answer.Code == 400 || json.Unmarshal([]byte(a.Request), &request) != nil || !hasLists(&request) {
+		if a.Response.Code == 400 || json.Unmarshal([]byte(a.Request), &request) != nil || !hasLists(&request) {
 			counts["impossible"]++
 			continue
 		}

@@ -84,10 +84,10 @@ impl Loss<'_> {
                 is_failure && !conditions.any(|c| c["reason"] == "DeadlineExceeded")
             }
             // A RayJob that was rejected before its end may start again.
-            "by the operator's refusal" => {
+            "by the operator's rejection" => {
                 is_rejected(to) || is_rejected(from) && from["endTime"].is_null()
             }
-            "after the operator's refusal" => is_rejected(from),
+            "after the operator's rejection" => is_rejected(from),
             "a failure with resources" => is_failing,
             "by deletion" => is_leaving,
             "a failure with resources or by deletion" => is_failing || is_leaving,

@@ -184,7 +184,7 @@ impl Counts {
             }
             self.excluded += 1;
             let response = validate(request, &manifest.settings);
-            if is_silent(&response) {
+            if has_no_findings(&response) {
                 continue;
             }
             assert!(
@@ -205,7 +205,7 @@ impl Counts {
     }
 }
 
-fn is_silent(response: &ValidationResponse) -> bool {
+fn has_no_findings(response: &ValidationResponse) -> bool {
     response.allowed && response.warnings.is_empty() && response.denied().is_empty()
 }
 
@@ -262,8 +262,8 @@ fn table_of_match_conditions_is_up_to_date() {
         let settings: Value = from_str(docs.rejected.settings).unwrap();
         let Some(kind) = kind_of(&example) else {
             assert!(pods.matches(&sent(example)), "{}", rule.id());
-            let asks = "The API server asks only about pods that a Job controls";
-            writeln!(table, "{}\t{asks}", rule.id()).unwrap();
+            let calls = "The API server calls the webhook only for pods that a Job controls";
+            writeln!(table, "{}\t{calls}", rule.id()).unwrap();
             continue;
         };
         let matching = |is_delegated: bool| {
@@ -287,21 +287,23 @@ fn table_of_match_conditions_is_up_to_date() {
         let (built_in, delegated) = (matching(false), matching(true));
         let matched = built_in.as_ref().or(delegated.as_ref()).unwrap();
         let rest: Vec<_> = all.difference(matched).map(String::as_str).collect();
-        let asks = match &delegated {
-            _ if rest.is_empty() => "asks about every such write",
-            Some(delegated) if *delegated == all => "asks only about delegated objects",
+        let calls = match &delegated {
+            _ if rest.is_empty() => "calls the webhook for every such write",
+            Some(delegated) if *delegated == all => "calls the webhook only for delegated objects",
             Some(delegated) => {
                 assert!(delegated.is_empty() && matched.is_empty(), "{}", rule.id());
-                "does not ask about such an update, because `managedBy` stays the same"
+                "does not call the webhook for such an update, because `managedBy` stays the same"
             }
-            None => "asks only about delegated objects, which this rule does not evaluate",
+            None => {
+                "calls the webhook only for delegated objects, which this rule does not evaluate"
+            }
         };
         let with = match rest.len() {
             0 => "every role".to_owned(),
             _ if matched.is_empty() => "every role".to_owned(),
             _ => rest.join(" and "),
         };
-        writeln!(table, "{}\tWith {with}, the API server {asks}", rule.id()).unwrap();
+        writeln!(table, "{}\tWith {with}, the API server {calls}", rule.id()).unwrap();
     }
     expect_file!["../../../docs/rules/webhook-calls.tsv"].assert_eq(&table);
 }
@@ -445,7 +447,7 @@ fn only_pods_of_jobs_call_the_webhook() {
         }
         assert_eq!(manifest.matches(&request), matches, "{request}");
         assert_eq!(
-            is_silent(&validate(&request, &manifest.settings)),
+            has_no_findings(&validate(&request, &manifest.settings)),
             !matches,
             "{request}"
         );

@@ -28,11 +28,11 @@ use tower::{BoxError, Layer, Service, ServiceExt as _};
 #[derive(Clone)]
 pub struct Evaluating {
     checker: Arc<JobChecker<'static>>,
-    told: Arc<Mutex<Told>>,
+    recorded: Arc<Mutex<Recorded>>,
 }
 
 #[derive(Default)]
-struct Told {
+struct Recorded {
     denied: Vec<String>,
     skipped: Vec<String>,
 }
@@ -41,18 +41,18 @@ impl Evaluating {
     pub fn new(checker: JobChecker<'static>) -> Self {
         Self {
             checker: Arc::new(checker),
-            told: Arc::default(),
+            recorded: Arc::default(),
         }
     }
 
     /// What was denied: the write, and the findings with their releases.
     pub fn denied(&self) -> Vec<String> {
-        self.told.lock().unwrap().denied.clone()
+        self.recorded.lock().unwrap().denied.clone()
     }
 
     /// Writes of Jobs that cannot be evaluated in advance, such as a strategic merge.
     pub fn skipped(&self) -> Vec<String> {
-        self.told.lock().unwrap().skipped.clone()
+        self.recorded.lock().unwrap().skipped.clone()
     }
 }
 
@@ -131,10 +131,10 @@ impl Evaluating {
                 let new: Job = serde_json::from_value(sent)?;
                 (self.checker.create(&new), new.metadata.name)
             }
-            // The API server says itself that there is no such Job.
+            // The API server reports the missing Job.
             (_, None) => return Ok(None),
             (How::Other(kind), Some(_)) => {
-                self.told
+                self.recorded
                     .lock()
                     .unwrap()
                     .skipped
@@ -153,7 +153,7 @@ impl Evaluating {
                 );
                 let version = new.metadata.resource_version.as_ref();
                 if version.is_some() && version != old.metadata.resource_version.as_ref() {
-                    return Ok(None); // It is stale: the API server says so.
+                    return Ok(None); // Stale: the API server reports the conflict.
                 }
                 let findings = if write.is_status {
                     self.checker.status_update(&old, &new)
@@ -167,10 +167,10 @@ impl Evaluating {
         if denials.is_empty() {
             return Ok(None);
         }
-        let told = denials
+        let recorded = denials
             .iter()
             .map(|finding| format!("{} {}: {finding}", write.method, write.path));
-        self.told.lock().unwrap().denied.extend(told);
+        self.recorded.lock().unwrap().denied.extend(recorded);
         denial(&name.unwrap_or_default(), &findings).map(Some)
     }
 }
@@ -278,7 +278,7 @@ where
     Ok(Response::from_parts(parts, bytes.into()))
 }
 
-/// The answer of the newest release that denies, as the API server gives it.
+/// Response of the newest release that denies, as the API server sends it.
 fn denial(name: &str, findings: &JobFindings) -> Result<Response<Body>, BoxError> {
     let newest = findings.denied_by().newest().unwrap_or_default();
     let of_newest = findings
@@ -287,8 +287,8 @@ fn denial(name: &str, findings: &JobFindings) -> Result<Response<Body>, BoxError
         .filter(|finding| finding.releases().contains(newest));
     let texts: Vec<_> = of_newest
         .flat_map(|finding| finding.messages())
-        .filter(|said| said.releases.contains(newest))
-        .map(|said| said.message)
+        .filter(|message| message.releases.contains(newest))
+        .map(|message| message.message)
         .collect();
     let text = match &texts[..] {
         [only] => only.clone(),

@@ -33,7 +33,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 func TestMistakeOfMultiKueue(t *testing.T) {
 	for _, test := range []struct {
 		release managedby.Release
-		says    string
+		want    string
 	}{
 		{managedby.V1_35, ""},
 		{managedby.V1_36, `mirror.go:90: Update of Job default/pi:
@@ -43,12 +43,12 @@ func TestMistakeOfMultiKueue(t *testing.T) {
 		t.Run(string(test.release), func(t *testing.T) {
 			r := &recorder{T: t}
 			run(t, r, mirror.Reconciler{SkipSuspended: true}, managedby.Releases{test.release})
-			says := strings.Join(r.failures, "\n")
-			if (says == "") != (test.says == "") || !strings.HasPrefix(says, test.says) {
-				t.Errorf("it fails with %q, not %q", says, test.says)
+			got := strings.Join(r.failures, "\n")
+			if (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
+				t.Errorf("it fails with %q, not %q", got, test.want)
 			}
-			if guide := guide(t); !strings.Contains(guide, says) {
-				t.Errorf("docs/go.md does not show:\n%s", says)
+			if guide := guide(t); !strings.Contains(guide, got) {
+				t.Errorf("docs/go.md does not show:\n%s", got)
 			}
 		})
 	}
