@@ -52,7 +52,7 @@ outage() {
 }
 
 @test "both PolicyServers are away for 30 s, and all workloads end" {
-  mend() { serve_member hub && serve_member worker; }
+  mend() { start_policy_server hub && start_policy_server worker; }
   outage away mend
 }
 
@@ -82,6 +82,6 @@ audited_by_scanner() {
   stop hub/policy-server
   bad="replicatedJobs: [{name: a, template: {spec: {managedBy: acme.io/x, suspend: true, template: $(template)}}}]"
   quietly ana create -f - <<<"$(workload jobset.x-k8s.io/v1alpha2 JobSet nested "$DELEGATED, $bad")"
-  serve_member hub
+  start_policy_server hub
   prints managed-by/template audited_by_scanner jobset nested JobSet
 }

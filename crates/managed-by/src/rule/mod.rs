@@ -148,7 +148,7 @@ impl Check {
     /// Fails if the settings that the rule needs are invalid.
     #[expect(
         clippy::inline_always,
-        reason = "lets the compiler call the check of a constant rule directly, see `catalogue`"
+        reason = "lets the compiler call the check of a constant rule directly, see `catalog`"
     )]
     #[inline(always)]
     pub(crate) fn run<'a>(
