@@ -224,8 +224,9 @@ accounts() {
     appwrapper-system/appwrapper-controller-manager kubeflow/training-operator ray-system/kuberay-operator; do
     if [[ $account == kube-system/* ]]; then soon "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
     "${kubectl[@]}" create serviceaccount "${account#*/}" -n "${account%/*}"
+    # What it may do does not matter: the controllers that a test starts have tokens of their own.
+    "${kubectl[@]}" create clusterrolebinding "${account#*/}" --clusterrole=view --serviceaccount="${account/\//:}"
   done
-  "${kubectl[@]}" create clusterrolebinding kuberay-operator --clusterrole=view --serviceaccount=ray-system:kuberay-operator
 }
 
 # Applies the webhook of the policy `management`, changed by a filter, with the address of the PolicyServer of a cluster:

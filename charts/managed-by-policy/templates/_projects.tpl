@@ -13,11 +13,12 @@ The result is JSON with three lists:
 {{- define "managed-by.projects" -}}
 {{- $root := . -}}
 {{- $isListed := include "managed-by.isListed" . -}}
+{{- $bound := include "managed-by.boundAccounts" . | fromJsonArray -}}
 {{- $projects := list -}}
 {{- $kinds := list -}}
 {{- $problems := list -}}
 {{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
-  {{- $project := include "managed-by.project" (list $root . $isListed) | fromJson -}}
+  {{- $project := include "managed-by.project" (list $root . $isListed $bound) | fromJson -}}
   {{- $projects = append $projects $project -}}
   {{- $kinds = concat $kinds $project.kinds -}}
   {{- $problems = concat $problems $project.problems -}}
@@ -36,12 +37,14 @@ The result is JSON with three lists:
 {{- end }}
 
 {{/*
-One project, as JSON: name, kinds (those that the policy selects), writers (user names), writesStatusOf, problems. (list . PROJECT ISLISTED)
+One project, as JSON: name, kinds (those that the policy selects), writers (user names), writesStatusOf, problems.
+(list . PROJECT ISLISTED BOUND), where BOUND is what "managed-by.boundAccounts" returns
 */}}
 {{- define "managed-by.project" -}}
 {{- $root := index . 0 -}}
 {{- $project := index . 1 -}}
 {{- $isListed := index . 2 -}}
+{{- $bound := index . 3 -}}
 {{- $values := index $root.Values.projects $project.name -}}
 {{- $enabled := dig "enabled" true $values | toString -}}
 {{- $writesStatusOf := default list $project.writesStatusOf -}}
@@ -68,7 +71,7 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
 {{- $writers := list -}}
 {{- if and $isInstalled (or $isBuiltinWriter $isMultiKueue) -}}
-  {{- $writers = default (include "managed-by.foundWriters" (list $root $project) | fromJsonArray) $values.statusWriters -}}
+  {{- $writers = default (include "managed-by.foundWriters" (list $root $project $bound) | fromJsonArray) $values.statusWriters -}}
   {{- if empty $writers -}}{{- $problems = append $problems (include "managed-by.missingWriters" (list $root $project)) -}}{{- end -}}
 {{- end -}}
 {{- dict "name" $project.name "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
@@ -106,28 +109,35 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- if or (eq $value "true") (and (eq $value "auto") (has .Values.role (list "management" "worker"))) -}}true{{- end -}}
 {{- end }}
 
-{{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT) */}}
-{{- define "managed-by.foundWriters" -}}
-{{- $root := index . 0 -}}
-{{- $project := index . 1 -}}
-{{- $writers := list -}}
-{{- /* The admins of a namespace may not look up accounts in others. */ -}}
-{{- range $root.Values.namespaced | ternary list (default list $project.accounts) -}}
-  {{- $account := splitList "/" . -}}
-  {{- if lookup "v1" "ServiceAccount" (index $account 0) (index $account 1) -}}
-    {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" (index $account 0) (index $account 1)) -}}
-  {{- end -}}
-{{- end -}}
-{{- if and $project.boundAccount (not $root.Values.namespaced) -}}
+{{/*
+The service accounts that a ClusterRoleBinding names, as a list of NAMESPACE/NAME. Many people can create a service account with the name that a
+list expects, but only admins of the cluster can bind it.
+*/}}
+{{- define "managed-by.boundAccounts" -}}
+{{- $accounts := list -}}
+{{- /* The admins of a namespace may not look up anything in others. */ -}}
+{{- if not .Values.namespaced -}}
   {{- range dig "items" list (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "") -}}
     {{- range .subjects -}}
-      {{- if and (eq .kind "ServiceAccount") (eq .name $project.boundAccount) -}}
-        {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" .namespace .name) -}}
-      {{- end -}}
+      {{- if eq .kind "ServiceAccount" -}}{{- $accounts = append $accounts (printf "%s/%s" .namespace .name) -}}{{- end -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- $writers | uniq | toJson -}}
+{{- $accounts | uniq | toJson -}}
+{{- end }}
+
+{{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT BOUND) */}}
+{{- define "managed-by.foundWriters" -}}
+{{- $project := index . 1 -}}
+{{- $writers := list -}}
+{{- range index . 2 -}}
+  {{- $account := splitList "/" . -}}
+  {{- $isKnown := or (has . (default list $project.accounts)) (eq (index $account 1) (default "" $project.accountInAnyNamespace)) -}}
+  {{- if and $isKnown (lookup "v1" "ServiceAccount" (index $account 0) (index $account 1)) -}}
+    {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" (index $account 0) (index $account 1)) -}}
+  {{- end -}}
+{{- end -}}
+{{- $writers | sortAlpha | toJson -}}
 {{- end }}
 
 {{/* The error about a project whose controllers have none of the known accounts: (list . PROJECT) */}}
@@ -135,13 +145,13 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- $project := index . 1 -}}
 {{- $known := list -}}
 {{- range $project.accounts -}}{{- $known = append $known (printf "system:serviceaccount:%s" (replace "/" ":" .)) -}}{{- end -}}
-{{- if $project.boundAccount -}}{{- $known = append $known (printf "system:serviceaccount:NAMESPACE:%s" $project.boundAccount) -}}{{- end -}}
+{{- if $project.accountInAnyNamespace -}}{{- $known = append $known (printf "system:serviceaccount:NAMESPACE:%s" $project.accountInAnyNamespace) -}}{{- end -}}
 {{- if $project.user -}}{{- $known = append $known $project.user -}}{{- end -}}
 {{- printf "projects.%s.statusWriters: the users as which the controllers of %s write, because " $project.name $project.title -}}
 {{- if (index . 0).Values.namespaced -}}
 the admins of a namespace may not look up others
 {{- else if include "managed-by.isOnline" (index . 0) -}}
-none of its service accounts was found
+no ClusterRoleBinding names one of its service accounts
 {{- else -}}
 there is no cluster to look up service accounts
 {{- end -}}
