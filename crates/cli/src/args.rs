@@ -129,6 +129,9 @@ pub(crate) enum SettingsCommand {
         /// Output format
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: Output,
+        /// Print which settings the policies in CEL enforce, and which need the module
+        #[arg(long)]
+        cel: bool,
     },
     /// Propose `builtin_status_writers` and `status_writers` from audit logs
     #[command(

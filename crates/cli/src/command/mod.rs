@@ -1,5 +1,6 @@
 //! Implementations of the commands.
 
+mod cel;
 mod conformance;
 mod diff;
 mod lint;
@@ -40,8 +41,8 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
         } => list::rules(family.as_deref(), kind.as_deref(), output),
         Command::Explain { rule } => page::explain(&rule),
         Command::Kinds { output } => list::kinds(output),
-        Command::Settings(SettingsCommand::Check { files, output }) => {
-            let report = settings::check(&files);
+        Command::Settings(SettingsCommand::Check { files, output, cel }) => {
+            let report = settings::check(&files, cel);
             output::print(&report, output, quiet, false)?;
             Ok(Exit::first([(report.totals().errors > 0, Exit::Error)]))
         }

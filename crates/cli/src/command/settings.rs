@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use managed_by::{Release, ReleaseSet, Settings};
 use managed_by_offline::{Evaluator, SettingsText, with_overrides};
 
+use super::cel::coverage;
 use crate::args::EvaluationArgs;
 use crate::diagnostic::{Diagnostic, locate, locate_key};
 use crate::exit::CliError;
@@ -130,8 +131,8 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagn
     diagnostics
 }
 
-/// Reports all problems of the settings in files.
-pub(super) fn check(files: &[PathBuf]) -> Report {
+/// Reports all problems of the settings in files and, on request, which of the settings CEL enforces.
+pub(super) fn check(files: &[PathBuf], cel: bool) -> Report {
     let mut report = Report {
         kind: Kind::SettingsCheck,
         may_be_empty: true,
@@ -139,17 +140,21 @@ pub(super) fn check(files: &[PathBuf]) -> Report {
     };
     for file in files {
         let input = Input::new(file);
-        let checked = check_one(&input, &mut report);
+        let checked = check_one(&input, cel, &mut report);
         report.diagnostics.extend(checked.err());
     }
     report
 }
 
-fn check_one(input: &Input, report: &mut Report) -> Result<(), Diagnostic> {
+fn check_one(input: &Input, cel: bool, report: &mut Report) -> Result<(), Diagnostic> {
     let text = input.text()?;
     let (all, others) = find(input, &text)?;
     for settings in &all {
         report.diagnostics.extend(problems(input, &text, settings));
+        let parsed = serde_json::from_str(settings.json()).unwrap_or_default();
+        for line in coverage(&parsed).into_iter().filter(|_| cel) {
+            report.hint(line, || input.name.to_string());
+        }
     }
     for other in &others {
         let (span, _) = locate_key(&text, &other.document, &other.path);
