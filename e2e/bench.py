@@ -15,11 +15,11 @@ NAMES = {"noop": None, "ours": "this policy, `{}`", "ours-release": "this policy
 # Sizes of a request, with how many of them are timed.
 SIZES = [("6 KB", 6 * 1024, 3000), ("118 KB", 118 * 1024, 1000)]
 CONNECTIONS = 4
-# How long each policy is asked as often as it can be, and how many turns it has; how long there is load while the memory is watched.
+# Seconds of load for each policy in a turn, number of turns, and seconds of load for the measurement of memory.
 SECONDS, TURNS, LOAD = 2, 3, 60
-# How long it may take until it is ready.
+# Timeout until PolicyServer is ready, in seconds.
 START = 60
-# The most that the median may take longer than with the policy that does nothing: microseconds for 6 KB, and a share of the time for 118 KB.
+# Maximum overhead of the median over the no-op policy: in seconds for 6 KB, and relative to its time for 118 KB.
 LIMITS = {"6 KB": lambda floor: 45e-6, "118 KB": lambda floor: 0.06 * floor}
 
 
@@ -89,7 +89,7 @@ def review(size):
     return made
 
 
-def ask(connection, policy, body):
+def send(connection, policy, body):
     """The seconds until the answer has come, which must be that the request is allowed."""
     began = time.perf_counter()
     head = f"POST /validate/{policy} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -114,7 +114,7 @@ def hammer(pool, port, policy, body, seconds):
         count = 0
         with socket.create_connection(("127.0.0.1", port)) as connection:
             while time.monotonic() < end:
-                ask(connection, policy, body)
+                send(connection, policy, body)
                 count += 1
         return count
 
@@ -130,8 +130,8 @@ def measure(pool, port):
             order = list(NAMES)
             for _ in range(rounds):
                 for name in order:
-                    times[name].append(ask(connection, name, body))
-                # Whoever comes first in a turn changes.
+                    times[name].append(send(connection, name, body))
+                # Rotate the order in each turn.
                 order.append(order.pop(0))
         for _ in range(TURNS):
             for name in NAMES:

@@ -1,10 +1,10 @@
-# Controllers of workloads, as separate programs beside a cluster of lib.bash, and filters for the audit logs.
+# Controllers of workloads, as processes next to a cluster of lib.bash, and filters for the audit logs.
 # shellcheck shell=bash disable=SC2034
 JOBSET_MODULE=sigs.k8s.io/jobset@v0.12.0
 KUEUE_MODULE=sigs.k8s.io/kueue@v0.18.4
 MPI_OPERATOR_MODULE=github.com/kubeflow/mpi-operator@v0.8.2
 KUEUE_PROGRAM=kueue-0.18.4
-# Kueue asks for watches that etcd before 3.4.25 cannot serve.
+# Kueue requires watches that etcd before 3.4.25 does not support.
 KUEUE_ETCD=etcd-3.6.8
 MPI_OPERATOR=system:serviceaccount:mpi-operator:mpi-operator
 
@@ -16,13 +16,13 @@ controller_manager() {
     --kube-api-qps=300 --kube-api-burst=600 \
     --controllers=job-controller,cronjob-controller,namespace-controller,garbage-collector-controller,ttl-after-finished-controller "${@:2}"
 }
-# Lets kube-controller-manager 1.36 end Jobs and keep `startTime` as 1.30 does; kube-apiserver 1.30 would not understand it otherwise.
+# Makes kube-controller-manager 1.36 finish Jobs and keep `startTime` like 1.30. Otherwise kube-apiserver 1.30 rejects its writes.
 EMULATE_OLD_RELEASE=(--emulated-version=kube=1.33 --feature-gates=JobManagedBy=false,JobPodReplacementPolicy=false)
 
-# Plays the nodes of a cluster.
+# Simulates the nodes of a cluster.
 kubelet() { start "$1/kubelet" python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig "$1" system:node:e2e)"; }
 
-# The folder of a Go module, which is fetched if it is not there yet.
+# Prints the directory of a Go module, after downloading it if necessary.
 sources() { (cd / && go mod download -json "$1" | jq -er .Dir); }
 
 # Applies CRDs, changed by a filter: apply_crds CLUSTER FILTER FILE-OR-FOLDER
@@ -30,7 +30,7 @@ apply_crds() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
   "${kubectl[@]}" create --dry-run=client -o json -f "$3" | jq -c "(.items[]? // .) | $2" >"$RUN/$1/crds.json"
   "${kubectl[@]}" apply --server-side -f "$RUN/$1/crds.json"
-  # It fails on an object that has no conditions yet.
+  # Fails for objects without conditions, so retry.
   soon "${kubectl[@]}" wait --for=condition=Established --timeout=1m -f "$RUN/$1/crds.json"
 }
 
@@ -58,7 +58,7 @@ run_jobset() {
 }
 # For Jobs and JobSets. Each CRD is in the version in which it is stored, so that no conversion webhook is needed.
 run_kueue() {
-  # It reads this certificate from a fixed place, so it gets an /etc of its own. Root may mount; others may within a namespace of their own.
+  # Kueue reads this certificate from a fixed path in /etc, so bind-mount its own /etc. Other users than root need a user namespace for that.
   local unshare=(unshare --mount)
   [ "$(id -u)" -eq 0 ] || unshare=(unshare --user --map-root-user --mount)
   certificate "$RUN/$1/etc/kueue/metrics/certs"
@@ -66,14 +66,14 @@ run_kueue() {
     integrations: {frameworks: ["batch/job", "jobset.x-k8s.io/jobset"]}, featureGates: {VisibilityOnDemand: false}}' \
     env KUBECONFIG="$(kubeconfig "$1" "$KUEUE")" "${unshare[@]}" -- sh -c 'mount --bind "$0" /etc && exec "$@"' "$RUN/$1/etc" "$(command -v "$KUEUE_PROGRAM")"
 }
-# Only one can run on a machine, because it listens on a fixed port.
+# At most one instance per machine, because it listens on a fixed port.
 run_mpi_operator() {
   apply_crds "$1" . "$(sources "$MPI_OPERATOR_MODULE")/manifests/base/kubeflow.org_mpijobs.yaml"
   start "$1/mpi-operator" env KUBECONFIG="$(kubeconfig "$1" "$MPI_OPERATOR")" mpi-operator -kube-api-qps=300 -kube-api-burst=600
   ready "$1/mpi-operator" grep "Leading started" "$RUN/$1/mpi-operator.log"
 }
 
-# The audit log of a cluster from a line on, without the probes, through a filter: audit CLUSTER FILTER [FROM]
+# Prints audit events of a cluster from a line on, without the probes, through a filter: audit CLUSTER FILTER [FROM]
 audit() { tail -n "+${3:-1}" "$RUN/$1/audit.log" | jq -cR "fromjson? | select(.objectRef.namespace != \"probe\") | $2"; }
 events() { wc -l <"$RUN/${1:-cluster}/audit.log"; }
 EVALUATED='select(.annotations["managed-by.policies.example.com/mode"])'
@@ -92,7 +92,7 @@ assert_no_denials() {
   [ ! -s "$RUN/loud" ] || { cut -c1-1000 "$RUN/loud" | head && return 1; }
 }
 
-# How many calls of the webhook the writes to a Job cost. They must be its creation and, with `statuses`, each update of its status:
+# Passes if the webhook was called once for the creation of a Job and, with `statuses`, once for each update of its status:
 # cost CLUSTER JOB [statuses]
 cost() {
   local writes evaluated statuses
@@ -102,5 +102,5 @@ cost() {
   [ "$statuses" -gt 0 ] && [ "$evaluated" -eq $((1 + (${#3} > 0 ? statuses : 0))) ]
 }
 
-# An object has a condition that is True: has CONDITION KIND NAME [ARGUMENT...]
+# Passes if a condition of an object is True: has CONDITION KIND NAME [ARGUMENT...]
 has() { [ "$(kubectl get "${@:2}" -o jsonpath="{.status.conditions[?(@.type==\"$1\")].status}")" = True ]; }

@@ -1,4 +1,4 @@
-# A management cluster and a worker, with MultiKueue between them and the policies of the chart in force. People hand in work on the hub.
+# A management cluster and a worker, with MultiKueue between them and the policies of the chart deployed. Users create workloads on the hub.
 # shellcheck shell=bash disable=SC2034
 FLEET_PROGRAMS=(helm "$KUEUE_ETCD" kube-apiserver kube-controller-manager jobset "$KUEUE_PROGRAM" policy-server go unshare kubectl jq openssl curl python3)
 MULTIKUEUE=system:serviceaccount:kueue-system:multikueue-sa
@@ -59,7 +59,7 @@ worker_has() { [ "$(worker get "$1" -o jsonpath="$2")" = "$3" ]; }
 numbered() { # FAULT NUMBER
   if (($2 % 3 == 2)); then set_of_two "$1-$2" "e2e/run: '$((1000 + $2 % 10 * 1000))'"; else queued "$1-$2" '' "e2e/run: '$((1000 + $2 % 10 * 1000))'"; fi
 }
-# Those who are told that the webhook failed try again, as people do. It fails on another refusal.
+# Retries if the webhook failed, as users do. Fails on any other denial.
 try() {
   run ana create -f - <<<"$(numbered "$@")"
   [ "$status" -eq 0 ] || [[ $output == *AlreadyExists* ]] || { [[ $output == *'failed calling webhook'* ]] || echo "$output" >"$RUN/refusal"; return 1; }

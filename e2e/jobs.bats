@@ -35,7 +35,7 @@ deleted|Gone|completions: 2, parallelism: 2|e2e/run: forever
 reserved|Complete|managedBy: kubernetes.io/job-controller
 delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 
-@test "Jobs of 20 shapes end as they should" {
+@test "20 kinds of Jobs reach the expected terminal condition" {
   while IFS='|' read -r name _ spec annotations; do job "$name" "$spec" "$annotations"; done <<<"$SHAPES" >"$BATS_TEST_TMPDIR/jobs.yml"
   quietly ana create -f "$BATS_TEST_TMPDIR/jobs.yml"
   workload batch/v1 CronJob cron "schedule: '* * * * *', jobTemplate: {spec: {template: $(template)}}" | ana create -f -
@@ -63,13 +63,13 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 }
 
 # Counted for docs/outages.md.
-@test "the life of a Job costs a call for its creation and, where writers of Jobs are listed, one for each status update" {
+@test "the webhook is called for the creation of a Job and, if status writers of Jobs are listed, for each status update" {
   for manifest in management worker hybrid namespace; do
     webhook_of_chart cluster "$manifest" | jq '.webhooks[0]' >"$BATS_TEST_TMPDIR/webhook.json"
     # The API server learns of all this a little later. It has when it calls no more about one name.
     webhook cluster ".rules = $(jq -c .rules "$BATS_TEST_TMPDIR/webhook.json") | .matchConditions = $(jq -c .matchConditions "$BATS_TEST_TMPDIR/webhook.json") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
     soon eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | quietly ana create --dry-run=server -f -'
-    # So long that each state of its pod is written.
+    # Long enough for every state of the pod to be written.
     job "life-$manifest" '' "e2e/run: '4000'" | ana create -f -
     ana label job "life-$manifest" a=b
     LIMIT=30 soon has Complete job "life-$manifest"

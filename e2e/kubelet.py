@@ -11,9 +11,9 @@ import base64, ctypes, datetime, http.client, json, os, signal, ssl, subprocess,
 from pathlib import Path
 from urllib.parse import urlsplit
 
-# How long an image takes, and how long a pod takes to stop when it is deleted, in seconds.
+# Duration of image pulls and of the termination of a pod, in seconds.
 PULL, STOP = 0.3, 0.5
-# The pause before the first restart of a process; it doubles. A kubelet begins with 10 s.
+# Delay before the first restart of a process, which doubles. A kubelet starts with 10 s.
 BACK_OFF = 2
 NAMESPACE = "kubewarden"
 NODE = "10.244.0.1"

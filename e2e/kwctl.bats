@@ -58,7 +58,7 @@ carries() {
   same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
 }
 
-@test "annotate, inspect: the modules carry their metadata" {
+@test "annotate, inspect: the modules contain their metadata" {
   for metadata in policy-metadata.yml pods/metadata.yml; do
     kwctl annotate --metadata-path "$ROOT/$metadata" --usage-path "$ROOT/README.md" --output-path annotated.wasm "$ROOT/policy.wasm"
     carries annotated.wasm "$metadata"
@@ -75,7 +75,7 @@ carries() {
   same "$ROOT/examples/settings/management.yml" manifest.yml . .spec.settings
 }
 
-@test "scaffold artifacthub: the packages are those that kwctl makes" {
+@test "scaffold artifacthub: the packages equal those of kwctl" {
   # But for the time, which a release adds, the text about installation, and the module of the policy for pods.
   for folder in . pods; do
     metadata=$ROOT/$folder/metadata.yml
@@ -85,7 +85,7 @@ carries() {
   done
 }
 
-@test "bench: it measures both operations" {
+@test "bench: both operations can be measured" {
   kwctl bench --num-samples 10 --measurement-time 1 --warm-up-time 1 -r "$CHANGED" "$MODULE" >bench
   grep -F $'validate_settings\e[0m [' bench
   grep -F $'validate\e[0m [' bench
@@ -102,7 +102,7 @@ carries() {
     jq -e '.annotations["io.kubewarden.policy.title"] == "managed-by-policy"'
 }
 
-@test "verify: the commands of SECURITY.md accept what release.yml signs, and nothing else" {
+@test "verify: the commands of SECURITY.md accept only the signatures of release.yml" {
   needs docker-registry cosign helm openssl
   ROOT=$ROOT bash "$ROOT/e2e/signatures.sh"
 }

@@ -173,7 +173,7 @@ cluster() {
   printf '%s,%s,%s,"%s"\n' admin{,,} system:masters ana{,,} developers tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
   printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
     system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-admission-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
-  # What is written to workloads, and what PolicyServer looks up.
+  # Log writes to workloads, and lookups by PolicyServer.
   cat >"$folder/audit-policy.json" <<EOF
 {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
   {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [{"group": "batch"}, {"group": "jobset.x-k8s.io"},
@@ -201,7 +201,7 @@ kubeconfig() {
   echo "$file"
 }
 
-# What the chart renders in a cluster by itself, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller:
+# Renders the chart in a cluster, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller:
 # rendered CLUSTER POLICY [ARGUMENT...]
 CHART=$ROOT/charts/managed-by-policy
 rendered() {
@@ -286,7 +286,7 @@ crds() {
   yaml "$ROOT/e2e/crds.yml" | jq -c --arg kinds " $* " '.[] | select(.spec.names.kind as $kind | $kinds | contains(" \($kind) "))' >"$BATS_FILE_TMPDIR/crds.json"
   [ "$(wc -l <"$BATS_FILE_TMPDIR/crds.json")" -eq $# ]
   kubectl apply --server-side -f "$BATS_FILE_TMPDIR/crds.json"
-  # It fails on an object that has no conditions yet.
+  # Fails for objects without conditions, so retry.
   soon kubectl wait --for=condition=Established --timeout=1m -f "$BATS_FILE_TMPDIR/crds.json"
 }
 

@@ -23,7 +23,7 @@ deactivate() {
   echo "$workload"
 }
 
-@test "Jobs and JobSets of the queue run on the worker, and end on the hub as they should" {
+@test "Jobs and JobSets of the queue run on the worker, and finish on the hub" {
   {
     queued plain
     queued parallel 'completions: 3, parallelism: 2'
@@ -47,7 +47,7 @@ deactivate() {
   LIMIT=90 soon absent worker get job deleted
 }
 
-@test "a JobSet is deactivated while it runs, activated again, and ends" {
+@test "a JobSet is deactivated while it runs, activated again, and finishes" {
   set_of_two set-stopped "e2e/run: '5000'" | ana create -f -
   LIMIT=90 soon worker_has jobset/set-stopped '{.status.replicatedJobsStatus[0].active}' 2
   workload=$(deactivate jobset set-stopped | tail -n 1)
@@ -55,7 +55,7 @@ deactivate() {
   ends Completed jobset set-stopped
 }
 
-@test "a running Job is preempted for a more important one, and both end" {
+@test "a running Job is preempted for one with a higher priority, and both finish" {
   queued preempted '' "e2e/run: '5000'" narrow | ana create -f -
   LIMIT=60 soon eval '[ -n "$(kubectl get job preempted -o jsonpath={.status.startTime})" ]'
   queued important '' "e2e/run: '5000'" 'narrow, kueue.x-k8s.io/priority-class: important' | ana create -f -
@@ -66,7 +66,7 @@ deactivate() {
 
 # Kueue then suspends the Job and restores its template at once, which the API server denies while the copied status has active pods, with
 # the policy and without.
-@test "a Job is deactivated while it runs: the API server denies a write of Kueue's, the policy does not" {
+@test "a Job is deactivated while it runs: the API server denies a write by Kueue, the policy does not" {
   queued stopped '' "e2e/run: '5000'" | ana create -f -
   LIMIT=90 soon eval '[ "$(kubectl get job stopped -o jsonpath={.status.ready})" = 1 ]'
   deactivate job stopped
@@ -74,7 +74,7 @@ deactivate() {
   LIMIT=90 soon rejection
 }
 
-@test "who does not delegate, and who writes a status, is denied" {
+@test "Jobs that are not delegated, and status writes by users, are denied" {
   refused '[managed-by/delegation]' ana create -f - <<<"$(job undelegated)"
   job idle "$DELEGATED" | ana create -f -
   refused status-writer/delegated status ana idle 'conditions: [{type: Mine, status: "True"}]'
@@ -87,30 +87,30 @@ deactivate() {
 }
 
 # Counted for docs/outages.md.
-@test "on both clusters, a Job costs a call for its creation and one for each update of its status" {
+@test "on both clusters, the webhook is called for the creation of a Job and for each status update" {
   cost hub important statuses
   cost worker important statuses
 }
 
-@test "faults: PolicyServer of the hub is gone for 30 s, and all workloads end" {
+@test "faults: PolicyServer of the hub is down for 30 s, and all workloads finish" {
   begin() { stop hub/policy-server; }
   mend() { start_policy_server hub; }
   under_way hub begin mend
 }
 
-@test "faults: PolicyServer of the worker is gone for 30 s, and all workloads end" {
+@test "faults: PolicyServer of the worker is down for 30 s, and all workloads finish" {
   begin() { stop worker/policy-server; }
   mend() { start_policy_server worker; }
   under_way worker begin mend
 }
 
-@test "faults: both are restarted with other settings, and all workloads end" {
+@test "faults: both restart with other settings, and all workloads finish" {
   begin() { for member in hub worker; do start_policy_server $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
   mend() { start_policy_server hub && start_policy_server worker; }
   under_way restart begin mend
 }
 
-@test "faults: settings with wrong writers for 30 s on both, and all workloads end" {
+@test "faults: wrong status writers for 30 s on both, and all workloads finish" {
   unknown='["system:serviceaccount:kueue-system:nobody"]'
   begin() { for member in hub worker; do start_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
   mend() { start_policy_server hub && start_policy_server worker; }
@@ -118,7 +118,7 @@ deactivate() {
 }
 
 # Shows what the matchConditions of the manifests are for: work is lost without them.
-@test "control: PolicyServer of the hub is gone for 30 s, and its webhook has no matchConditions" {
+@test "control: PolicyServer of the hub is down for 30 s, and its webhook has no matchConditions" {
   [ -n "${CONTROL:-}" ] || skip "work is lost; CONTROL=1 runs it"
   begin() { webhook hub '.matchConditions = []' && stop hub/policy-server && soon refused 'failed calling webhook' ana label job unconditional-0 --dry-run=server a=b; }
   mend() { start_policy_server hub && webhook hub; }

@@ -45,7 +45,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   echo "# $(wc -l <all) responses" >&3
 }
 
-@test "deploy/ as shipped: mode monitor allows and logs what /audit denies" {
+@test "deploy/ as shipped: mode monitor allows and logs requests that /audit denies" {
   for policy in "${MANIFESTS[@]}" managed-by; do
     echo "$policy"
     jq --arg uid "$policy" '.request.uid = $uid' "$CHANGED" >review.json
@@ -87,7 +87,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   [ "$(curl --silent --output response --write-out '%{http_code}' -d '{}' "$(<"$RUN/server/probe")/validate/settings-0")" -eq 404 ]
 }
 
-@test "wrong settings: PolicyServer does not start, and its log names the key" {
+@test "wrong settings: PolicyServer does not start, and its log contains the field" {
   jq -n --argjson good "$(protect)" --argjson bad "$(protect '{"controler": {}}')" '{$good, $bad}' | run_policy_server wrong-settings
   LIMIT=30 soon eval '! running wrong-settings'
   grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown\|no such key'

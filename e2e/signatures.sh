@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What release.yml signs must pass the commands of SECURITY.md. Lines of both run as they stand there, with stand-ins for what only GitHub
-# has: a registry at HOST, an authority of this run that certifies the workflow's identity, no log of signatures, and a module for the
-# image of the command line. kwctl passes over a certificate without a log, and cosign 3.1.3 could not read one in a signature of the new
-# format that it had made with a key, so these two are held to the key.
+# Checks that the commands of SECURITY.md accept the signatures of release.yml. Lines of both files run unchanged, with substitutes for
+# what only GitHub provides: a registry at HOST, a CA of this run that certifies the workflow's identity, no transparency log, and a module
+# in place of the CLI image. kwctl ignores certificates without a log entry, and cosign 3.1.3 could not read one in the new signature format
+# that it had created with a key, so these two verify a key.
 # `make e2e` runs this in a folder of its own, with HOST, and with ROOT for the project.
 set -euo pipefail
 export COSIGN_PASSWORD='' HOST

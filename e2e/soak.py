@@ -1,8 +1,8 @@
 """A soak run on a management cluster and a worker: soak.py faults | run FOLDER | report WITH WITHOUT FILE
 
-It is a program because hundreds of workloads are under way at a time, and because the audit logs of hours are read with the faults in mind.
+A program instead of a bats file, because it runs hundreds of workloads at a time and matches hours of audit logs with the faults.
 MINUTES, RATE and SEED of the environment set the length of a run, the number of workloads created per second, and the random seed. soak.bats
-starts the clusters and makes the faults. The same schedule runs with the policy and without it, so the outcomes must be the same.
+starts the clusters and injects the faults. The same schedule runs with the policy and without it, so the outcomes must be the same.
 """
 
 import collections, datetime, hashlib, json, os, re, sys, threading, time
@@ -13,14 +13,14 @@ from kubelet import Client
 LENGTH, RATE, SEED = 60 * float(os.environ.get("MINUTES") or 5), float(os.environ.get("RATE") or 2), os.environ.get("SEED") or 29
 # Cluster 0 has the settings that the chart renders for a management cluster, cluster 1 those for a worker.
 CLUSTERS = ["hub", "worker"]
-# The faults, with how many seconds each lasts if the time between two of them allows it.
+# Faults, each with its maximum duration in seconds.
 FAULTS = [("policy-server", "killed", 30), ("policy-server", "paused", 30), ("policy-server", "slow", 0), ("policy-server", "certificate", 0),
           ("policy-server", "settings", 30), ("kube-apiserver", "restarted", 0), ("kube-apiserver", "paused", 30), ("etcd", "paused", 5),
           ("kube-controller-manager", "killed", 30), ("jobset", "killed", 30), ("kueue", "killed", 30)]
-# Kueue 0.18.4 does not look again at a Workload that got its quota while no worker was connected.
+# Kueue 0.18.4 does not retry a Workload that reserved quota while no worker was connected.
 DISCONNECTING = [("hub", "kueue"), ("worker", "kube-apiserver"), ("worker", "etcd")]
-# How long a workload takes at most when nothing is wrong, how long what is left may take when Kueue looks at it again, and how long after a
-# fault a write may still fail for it, in seconds.
+# Maximum duration of a workload without faults, of the remaining workloads after Kueue retries them, and of failed writes after a fault, in
+# seconds.
 SOON, END, LATE = 60, 120, 10
 WEBHOOK = "managed-by.policies.example.com"
 JOBS, JOBSETS = "/apis/batch/v1/namespaces/team-a/jobs", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets"
@@ -101,7 +101,7 @@ class Run:
         return Client(self.folder / CLUSTERS[cluster] / f"{user}.kubeconfig")
 
     def hand_in(self, numbers):
-        """Hands each workload in at its time, and again if that failed, as people do."""
+        """Creates each workload at its scheduled time, and retries failed creations, as users do."""
         clients = [self.client(0), self.client(1)]
         for number in numbers:
             cluster, made, _ = self.workloads[number]

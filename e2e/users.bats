@@ -1,4 +1,4 @@
-# What people and controllers do, with the settings and the webhook that the chart renders for a hybrid cluster.
+# Requests of users and controllers, with the settings and the webhook that the chart renders for a hybrid cluster.
 load lib
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
@@ -63,7 +63,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   refused 'field is immutable' ana patch job fixed-plain -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
 }
 
-@test "update: managedBy of an AppWrapper may not either, which API servers do not enforce" {
+@test "update: managedBy of an AppWrapper may not be changed either, which API servers do not enforce" {
   appwrapper wrapped 'managedBy: kueue.x-k8s.io/multikueue, components: []' | ana create -f -
   appwrapper bare 'components: []' | ana create -f -
   refused 'field is immutable' ana patch appwrapper wrapped --type=merge -p 'spec: {managedBy: workload.codeflare.dev/appwrapper}'
@@ -72,7 +72,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [[ $output == *'denied the request'* ]]
 }
 
-@test "update: a Job that broke a rule before can be changed, loses its finalizer and is gone" {
+@test "update: a Job that broke a rule before can be changed, loses its finalizer and is deleted" {
   ana patch job old -p $'metadata: {labels: {a: b}}\nspec: {parallelism: 2}'
   ana delete job old-held --wait=false
   ana patch job old-held -p 'metadata: {finalizers: null}'
@@ -80,7 +80,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   ana delete job old
 }
 
-@test "delete: in every state" {
+@test "delete: allowed in every state" {
   deleted() { # NAME STATUS [SPEC]
     job "$1" "${3:-}" | ana create -f -
     [ -z "$2" ] || status admin "$1" "$2"
@@ -116,7 +116,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   refused 'field is immutable' "${apply[@]}" <<<"$(job applied 'managedBy: acme.io/runner, suspend: true')"
 }
 
-@test "scale: allowed, whatever the object holds" {
+@test "scale: allowed for every object" {
   ana scale pytorchjob scaled --replicas=3
   [ "$(kubectl get pytorchjob scaled -o jsonpath='{.spec.replicas}')" -eq 3 ]
 }
@@ -132,7 +132,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
 }
 
 # An external controller, played by kubectl.
-@test "external controller: a Job from its start to its end" {
+@test "external controller: a Job that completes" {
   job good 'managedBy: kueue.x-k8s.io/multikueue' | ana create -f -
   criteria="{type: SuccessCriteriaMet, status: \"True\"}"
   quietly status "$KUEUE" good "startTime: \"$NOW\", active: 1, ready: 0"
@@ -149,7 +149,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   quietly status "$KUEUE" failing "conditions: [$target, {type: Failed, status: \"True\"}]"
 }
 
-@test "external controller: an AppWrapper, whose outcome cannot be taken back" {
+@test "external controller: an AppWrapper, whose outcome is final" {
   appwrapper good 'managedBy: kueue.x-k8s.io/multikueue, components: []' | ana create -f -
   for phase in Suspended Resuming Running Succeeded; do quietly status "$KUEUE" appwrapper/good "phase: $phase"; done
   for phase in Running Failed; do refused status.phase status "$KUEUE" appwrapper/good "phase: $phase"; done

@@ -113,7 +113,7 @@ warn contains sprintf("would have been denied, but the user is exempt: %s", [mes
 	is_exempt
 }
 
-# What a workload makes, however deep.
+# Templates of a workload, at any depth.
 warn contains sprintf("%s: no controller would reconcile this object", [concat(".", [sprintf("%v", [p]) | some p in path])]) if {
 	not is_status
 	kind == "JobSet"

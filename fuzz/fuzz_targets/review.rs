@@ -1,4 +1,4 @@
-//! Any bytes: a line of settings, then a request. Nothing panics, and warnings and audit annotations keep to their limits.
+//! Fuzzes the library with a line of settings and a request. It must not panic, and warnings and audit annotations stay within limits.
 
 #![no_main]
 

@@ -5,7 +5,7 @@ use managed_by_testing::{Error, Policy, module as inspect};
 use xtask::metadata::{self, Metadata};
 
 #[test]
-fn it_imports_wapc_and_nothing_else() {
+fn module_imports_only_wapc() {
     let imports = inspect::imports(&module("annotated-policy.wasm")).unwrap();
     assert!(
         imports.iter().any(|i| i == "wapc.__guest_request"),
@@ -15,7 +15,7 @@ fn it_imports_wapc_and_nothing_else() {
 }
 
 #[test]
-fn its_metadata_can_be_read_back() {
+fn metadata_can_be_read_back() {
     for (built, metadata, usage) in [
         ("annotated-policy.wasm", "policy-metadata.yml", "README.md"),
         (
@@ -49,12 +49,12 @@ fn its_metadata_can_be_read_back() {
 }
 
 #[test]
-fn it_speaks_the_protocol_that_its_metadata_names() {
+fn protocol_version_matches_metadata() {
     assert_eq!(GUEST.protocol_version().unwrap(), "v1");
 }
 
 #[test]
-fn a_module_without_metadata_is_refused_as_by_policy_server() {
+fn a_module_without_metadata_is_rejected_as_by_policy_server() {
     let rejected = Policy::load(&module("policy.wasm"));
     assert!(matches!(rejected, Err(Error::NoProtocolVersion)));
     assert!(inspect::metadata(&module("policy.wasm")).unwrap().is_none());
@@ -75,17 +75,17 @@ fn a_module_is_annotated_once() {
 }
 
 #[test]
-fn metadata_with_a_misspelt_key_is_refused() {
+fn metadata_with_a_misspelled_field_is_rejected() {
     let error =
         Metadata::from_yaml("rules: []\nmutating: false\nbackgroundAdit: true\n").unwrap_err();
     let error = format!("{error:#}");
     assert!(error.contains("backgroundAdit"), "{error}");
 }
 
-/// A policy of which nothing is left to trap: what the host calls by a name that it does not know is an error, not a
+/// A policy of which nothing is left to trap: an unknown host call is an error, not a
 /// crash.
 #[test]
-fn an_operation_that_it_does_not_have_is_an_error() {
+fn unknown_operation_is_an_error() {
     let error = GUEST.call("mutate", b"{}").unwrap_err().to_string();
     assert!(error.contains("mutate"), "{error}");
 }

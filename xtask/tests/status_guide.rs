@@ -101,7 +101,7 @@ impl Reader {
 }
 
 #[test]
-fn guide_shows_the_answers_of_the_library() {
+fn guide_shows_the_results_of_the_library() {
     let path = xtask::root(GUIDE);
     let text = fs::read_to_string(&path).unwrap();
     let mut reader = Reader {

@@ -1,4 +1,4 @@
-//! The rules of kube-apiserver 1.36 for the status of a Job.
+//! Rules of kube-apiserver 1.36 about the status of a Job.
 
 use std::collections::HashSet;
 
@@ -207,7 +207,7 @@ pub(crate) fn validate(new: &Job, old: &Job, errors: &mut Vec<String>) {
     );
 }
 
-/// `0,2-4` as intervals, if they increase and are below the number of completions.
+/// Parses `0,2-4` into intervals, which must increase and be less than the number of completions.
 fn intervals(text: &str, completions: i32) -> Option<Vec<(i32, i32)>> {
     let mut list = Vec::new();
     let mut last = -1;

@@ -1,4 +1,4 @@
-//! The same job, written as most policies on the SDK are.
+//! The same job as a typical Kubewarden SDK policy.
 
 mod job;
 
@@ -14,7 +14,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The part of the settings of managed-by-policy that this policy knows.
+/// Supported subset of the settings of managed-by-policy.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 struct Settings {

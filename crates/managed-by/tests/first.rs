@@ -3,7 +3,7 @@
 include!("first/status.rs");
 
 #[test]
-fn the_page_begins_with_a_mistake_and_shows_what_is_found() {
+fn page_shows_the_findings_of_its_first_example() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start-rust.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mended = include_str!("first/status.rs");

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_takes_too_long_is_interrupted() {
+    fn a_call_that_runs_out_of_fuel_is_interrupted() {
         let error = policy(LOOPS_WHEN_CALLED).call("validate", b"").unwrap_err();
         assert!(error.to_string().ends_with("the call takes too long"));
     }

@@ -13,24 +13,24 @@ use kube::{Client, ResourceExt};
 use crate::NAME;
 use crate::status::{self, Progress};
 
-/// Where the runner notes what it knows of a Job's pods, as JSON: `{"active": 1, "succeeded": 2}`.
+/// Annotation in which the runner stores the state of a Job's pods, as JSON: `{"active": 1, "succeeded": 2}`.
 pub const PROGRESS: &str = "acme.io/progress";
 
-/// What a reconciliation needs.
+/// Context of a reconciliation.
 pub struct Context {
-    /// The way to the API server.
+    /// Client of the API server.
     pub client: Client,
-    /// Its minor release: 36 for 1.36.
+    /// Minor release of the API server: 36 for 1.36.
     pub minor: u32,
 }
 
-/// What can go wrong.
+/// Error of a reconciliation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server denied the request or did not respond.
     #[error(transparent)]
     Kube(#[from] kube::Error),
-    /// The note of the runner is not what it should be.
+    /// The runner's annotation is invalid.
     #[error("annotation {PROGRESS}: {0}")]
     Progress(#[from] serde_json::Error),
 }
@@ -38,7 +38,7 @@ pub enum Error {
 /// Writes the status of a Job, if it is ours and the status changes.
 ///
 /// # Errors
-/// If the runner's note makes no sense, or the API server does not take the status.
+/// Fails if the runner's annotation is invalid, or the API server rejects the status.
 pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, Error> {
     let managed_by = job.spec.as_ref().and_then(|spec| spec.managed_by.as_deref());
     if managed_by != Some(NAME) {
@@ -51,7 +51,7 @@ pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, E
     let now = Time(Timestamp::now());
     let status = Some(status::next(&job, progress, &now, context.minor));
     if status != job.status {
-        // Written whole, with the resource version that was read: a patch would not take `startTime` away.
+        // Replace the whole status with the resource version that was read: a patch would not remove `startTime`.
         let jobs: Api<Job> = Api::namespaced(context.client.clone(), &job.namespace().unwrap_or_default());
         let new = Job { status, ..Job::clone(&job) };
         jobs.replace_status(&job.name_any(), &PostParams::default(), &new).await?;
@@ -59,7 +59,7 @@ pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, E
     Ok(Action::await_change())
 }
 
-/// Tries again, later.
+/// Retries later.
 pub fn on_error(_: Arc<Job>, _: &Error, _: Arc<Context>) -> Action {
     Action::requeue(Duration::from_secs(10))
 }

@@ -1,29 +1,29 @@
-//! The status of a Job, from what is known of its pods.
+//! Computes the status of a Job from the state of its pods.
 
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 
-/// What the runner knows of a Job's pods.
+/// State of a Job's pods, as reported by the runner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Progress {
-    /// Pods that run or wait, those that are being deleted aside.
+    /// Running and pending pods that are not being deleted.
     pub active: i32,
-    /// Those of them that are ready.
+    /// Active pods that are ready.
     pub ready: i32,
     /// Pods that are being deleted.
     pub terminating: i32,
-    /// Pods that have ended well, those of earlier clusters included.
+    /// Succeeded pods, including those of earlier clusters.
     pub succeeded: i32,
     /// Pods that have failed.
     pub failed: i32,
 }
 
-/// The first minor release whose API server wants `SuccessCriteriaMet` before `Complete`; 1.30 does not let it be written.
+/// First minor release that requires `SuccessCriteriaMet` before `Complete`. 1.30 denies this condition.
 const ANNOUNCES_SUCCESS: u32 = 31;
 
-/// The status to write next. It is the old one if there is nothing to write.
+/// Returns the next status, or the old one if nothing changes.
 ///
 /// `minor` is the minor release of the API server: 36 for 1.36.
 pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus {
@@ -43,7 +43,7 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
         active: Some(progress.active),
         ready: Some(progress.ready),
         terminating: Some(progress.terminating),
-        // A counter never falls, also where a new cluster starts at nothing.
+        // Counters never decrease, even if a new cluster starts at zero.
         succeeded: progress.succeeded.max(old.succeeded.unwrap_or_default()).into(),
         failed: progress.failed.max(old.failed.unwrap_or_default()).into(),
         ..old
@@ -64,7 +64,7 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
     status.start_time.get_or_insert_with(|| now.clone());
     let has_failed = status.failed.unwrap_or_default() > backoff_limit;
     let has_succeeded = status.succeeded.unwrap_or_default() >= completions;
-    // One end is announced, and it stays that one.
+    // The announced outcome is final.
     if is_true(&status, "FailureTarget") || (has_failed && !is_true(&status, "SuccessCriteriaMet")) {
         set(&mut status, "FailureTarget", "True", now);
         if no_pods {

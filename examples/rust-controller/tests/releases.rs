@@ -1,4 +1,4 @@
-//! Every status that the controller writes, evaluated by every release of kube-apiserver from 1.30 to 1.37.
+//! Evaluates every status that the controller writes, for every release of kube-apiserver from 1.30 to 1.37.
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -24,7 +24,7 @@ fn minor(release: Release) -> u32 {
     minor.parse().unwrap()
 }
 
-/// A Job in a cluster of a release, and what time it is there.
+/// A Job in a cluster of a release, with the current time.
 struct Cluster {
     release: Release,
     job: Job,
@@ -36,7 +36,7 @@ impl Cluster {
         Self { release, job: job(suspend), seconds: 0 }
     }
 
-    /// The controller sees its pods so, and writes: the API server has nothing against it.
+    /// Reconciles with a state of the pods, and expects no denial.
     fn sees(&mut self, progress: Progress) {
         self.seconds += 10;
         let now = Time(Timestamp::from_second(self.seconds).unwrap());
@@ -47,7 +47,7 @@ impl Cluster {
         self.job = new;
     }
 
-    /// A queue sets `suspend`, and where the pods go.
+    /// Sets `suspend` and the scheduling directives, as a queue does.
     fn suspend(&mut self, suspend: bool, pool: &str) -> JobFindings {
         let old = self.job.clone();
         let spec = self.job.spec.as_mut().unwrap();
@@ -80,7 +80,7 @@ fn a_job_succeeds() {
         assert!(!cluster.has_condition("Complete"));
         cluster.sees(pods(0, 0, 2, 0));
         assert!(cluster.has_condition("Complete"));
-        // What comes late changes nothing.
+        // Late updates have no effect.
         cluster.sees(pods(1, 0, 0, 5));
     }
 }
@@ -92,14 +92,14 @@ fn a_job_fails() {
         cluster.sees(pods(2, 0, 0, 0));
         cluster.sees(pods(1, 1, 1, 2));
         assert!(cluster.has_condition("FailureTarget") && !cluster.has_condition("Failed"));
-        // Enough pods have succeeded by now, but the end has been announced.
+        // Enough pods have succeeded, but the failure has been announced.
         cluster.sees(pods(0, 0, 2, 2));
         assert!(cluster.has_condition("Failed"));
     }
 }
 
 #[test]
-fn a_job_is_suspended_sent_elsewhere_and_resumed() {
+fn a_job_is_suspended_rescheduled_and_resumed() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
         cluster.sees(pods(0, 0, 0, 0));
@@ -107,20 +107,20 @@ fn a_job_is_suspended_sent_elsewhere_and_resumed() {
         cluster.sees(pods(2, 0, 0, 0));
         cluster.sees(pods(1, 0, 1, 0));
         assert_eq!(cluster.suspend(true, ""), []);
-        // The pods need a moment to go.
+        // The pods are still terminating.
         cluster.sees(pods(0, 2, 1, 0));
         assert!(!cluster.has_condition("Suspended"));
         cluster.sees(pods(0, 0, 1, 0));
         assert!(cluster.has_condition("Suspended"));
         assert_eq!(cluster.suspend(false, "b"), []);
-        // The other cluster counts from nothing.
+        // The other cluster starts at zero.
         cluster.sees(pods(1, 0, 0, 0));
         cluster.sees(pods(0, 0, 2, 0));
         assert!(cluster.has_condition("Complete"));
     }
 }
 
-/// The mistake of kubernetes-sigs/kueue#11614: a suspended Job without a status. 1.36.0 and 1.36.1 let no queue resume it.
+/// The bug kubernetes-sigs/kueue#11614: a suspended Job without a status, which queues can't resume in 1.36.0 and 1.36.1.
 #[test]
 fn a_status_without_suspended_is_found() {
     for &release in Release::ALL {

@@ -40,7 +40,7 @@ impl Store {
         self.0.lock().unwrap().clone()
     }
 
-    /// The runner notes what it knows of the pods.
+    /// Stores the runner's annotation.
     fn note(&self, progress: &Value) {
         let mut job = self.0.lock().unwrap();
         let annotations = job.metadata.annotations.get_or_insert_default();
@@ -60,7 +60,7 @@ impl Store {
                 *self.0.lock().unwrap() = new.clone();
                 (StatusCode::OK, json!(new))
             }
-            // What it does not store it gives back.
+            // Return other objects unchanged.
             _ => (StatusCode::OK, json!(self.job())),
         };
         let body = serde_json::to_vec(&response).unwrap();
@@ -79,7 +79,7 @@ fn client(store: &Store, evaluating: &Evaluating) -> Client {
         .build()
 }
 
-/// What you would write: each write of the reconciler is evaluated, for the release that it believes to write to.
+/// Evaluates each write of the reconciler for the configured release.
 #[tokio::test]
 async fn every_write_of_the_reconciler_is_accepted() {
     for &release in Release::ALL {
@@ -105,7 +105,7 @@ async fn every_write_of_the_reconciler_is_accepted() {
     }
 }
 
-/// The same reconciler believes that it writes to 1.30, and forgets the condition that later releases want.
+/// Configured for 1.30, the reconciler omits the condition that later releases require.
 #[tokio::test]
 async fn a_mistake_of_the_reconciler_is_found() {
     let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::default()));
@@ -127,7 +127,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
     assert_eq!(store.job().status, None, "it was not made");
 }
 
-/// The code of the response to a write.
+/// Returns the response code of a write.
 async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
     match write.await {
         Ok(_) => 200,

@@ -233,7 +233,7 @@ test("lint, diff and replay return a summary", async () => {
   const fine = job("a.io/x");
   assert.deepEqual(lint(fine).summary, { ok: true, evaluated: 1, denied: 0, unreadable: 0 });
   assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, evaluated: 2, denied: 1, unreadable: 1 });
-  // Nothing is evaluated, so that nothing is well.
+  // An empty input is not ok.
   for (const text of ["", "apiVersion: batch/v1\nkind: job\nmetadata: {name: pi}\n"]) {
     assert.deepEqual(lint(text).summary, { ok: false, evaluated: 0, denied: 0, unreadable: 0 });
   }
@@ -268,7 +268,7 @@ test("replay accepts text and bytes split at any position", async () => {
   assert.deepEqual(await all(replay(new TextEncoder().encode(denied))), expected);
   assert.deepEqual(await all(replay(createReadStream(file, "utf8"))), expected);
   assert.deepEqual(await all(replay(createReadStream(file))), expected);
-  // Whoever reads lines takes their ends away.
+  // Line readers remove line breaks.
   assert.deepEqual(await all(replay(createInterface({ input: Readable.from([denied]) }))), expected);
   assert.deepEqual(await all(replay(denied.trimEnd().split("\n"))), expected);
 });

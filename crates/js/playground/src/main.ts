@@ -196,7 +196,7 @@ for (const part of PARTS) {
   });
 }
 
-/* What the fields and buttons do. */
+/* Event handlers of fields and buttons. */
 
 for (const field of [username, groups, operation, release]) {
   field.addEventListener("input", () => {

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tower::buffer::Buffer;
 use tower::{BoxError, Layer, Service, ServiceExt as _};
 
-/// Evaluates what goes through a client. A write that a release denies is not made: the code under test gets the error 422.
+/// Evaluates the writes of a client. Writes that a release denies are not sent: the code under test gets a 422 error.
 #[derive(Clone)]
 pub struct Evaluating {
     checker: Arc<JobChecker<'static>>,
@@ -45,12 +45,12 @@ impl Evaluating {
         }
     }
 
-    /// What was denied: the write, and the findings with their releases.
+    /// Returns the denied writes, each with its findings and their releases.
     pub fn denied(&self) -> Vec<String> {
         self.recorded.lock().unwrap().denied.clone()
     }
 
-    /// Writes of Jobs that cannot be evaluated in advance, such as a strategic merge.
+    /// Returns the Job writes that can't be evaluated in advance, such as strategic merge patches.
     pub fn skipped(&self) -> Vec<String> {
         self.recorded.lock().unwrap().skipped.clone()
     }
@@ -67,7 +67,7 @@ where
     type Service = JudgingService<S::Future>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        // A write needs two requests: what is stored is looked up first.
+        // A write takes two requests: first, get the stored object.
         JudgingService {
             evaluating: self.clone(),
             inner: Buffer::new(inner, 64),
@@ -97,7 +97,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (evaluating, inner) = (self.evaluating.clone(), self.inner.clone());
-        // What was ready is the service in place.
+        // Use the service that was polled ready, not the clone.
         let mut send = std::mem::replace(&mut self.inner, inner.clone());
         Box::pin(async move {
             let Some(write) = Write::of(&request) else {
@@ -118,7 +118,7 @@ where
 }
 
 impl Evaluating {
-    /// The API server's denial, if a release denies the write.
+    /// Returns the API server's denial, if a release denies the write.
     fn evaluate(
         &self,
         write: &Write,
@@ -181,7 +181,7 @@ struct Write {
     path: String,
     how: How,
     is_status: bool,
-    /// Where the Job is that it changes.
+    /// Path of the Job.
     stored: Option<Uri>,
 }
 
@@ -189,7 +189,7 @@ struct Write {
 enum How {
     Create,
     Replace,
-    /// A merge patch, or a server-side apply: lists are replaced, the rest is merged. Only the template has lists of which that is not true.
+    /// A merge patch or a server-side apply: lists are replaced, other values merged. Only the template has lists that would be merged.
     Merge,
     Other(String),
 }
@@ -240,7 +240,7 @@ impl Write {
     }
 }
 
-/// What is stored; nothing if the API server has no such object.
+/// Returns the stored object, or `None` if there is none.
 async fn look_up<F, B, E>(
     mut inner: Buffer<Request<Body>, F>,
     uri: &Uri,
@@ -267,7 +267,7 @@ where
     })
 }
 
-/// A response with the body that a client takes.
+/// Builds a response with a body for the client.
 async fn plain<B>(response: Response<B>) -> Result<Response<Body>, BoxError>
 where
     B: http_body::Body<Data = Bytes>,

@@ -1,6 +1,6 @@
 //! Written by parity/printable from Go's strconv.IsPrint (Unicode 15.0.0). Do not edit.
 
-/// Whether Go prints the character as it is. ASCII is the caller's business.
+/// Returns true if Go prints the character unescaped. Callers handle ASCII.
 pub(super) fn is_printable(c: char) -> bool {
     let c = u32::from(c);
     let after = RANGES.partition_point(|&(first, _)| first <= c);
