@@ -238,15 +238,15 @@ impl Source {
 #[derive(Default)]
 struct Pieces {
     bytes: Vec<u8>,
-    /// Number of bytes that are known to contain no complete document.
-    known: usize,
+    /// Number of bytes that contain no complete document.
+    scanned: usize,
 }
 
 impl Pieces {
     /// Returns the complete documents.
     fn next(&mut self, is_last: bool) -> Result<Vec<u8>, String> {
         // A document may start at the first new byte.
-        let from = self.known.saturating_sub(1);
+        let from = self.scanned.saturating_sub(1);
         let new = self.bytes.get(from..).unwrap_or_default();
         let mut end = match complete(new, is_last) {
             0 => 0,
@@ -261,7 +261,7 @@ impl Pieces {
             return Err(format!("a document is larger than {limit} MiB"));
         }
         let rest = self.bytes.get(end..).unwrap_or_default();
-        self.known = rest.len();
+        self.scanned = rest.len();
         if end == 0 {
             return Ok(Vec::new());
         }
@@ -386,7 +386,7 @@ mod tests {
         for _ in 0..100 {
             pieces.bytes.extend_from_slice(b"    {\n    },\n");
             assert_eq!(pieces.next(false).unwrap(), b"");
-            assert_eq!(pieces.known, pieces.bytes.len());
+            assert_eq!(pieces.scanned, pieces.bytes.len());
         }
     }
 }

@@ -83,6 +83,12 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(body))
 }
 
+/// Formats a text as a JSON string.
+pub(crate) fn quoted(text: &str) -> String {
+    // Serializing a string cannot fail.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
 /// Returns true if two values are equal, whatever their layout and the order of their members. Texts of different lengths
 /// are only parsed if one has several lines, because an API server always writes a value in the same layout.
 pub(crate) fn is_equal(a: Option<&str>, b: Option<&str>) -> bool {

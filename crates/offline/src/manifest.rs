@@ -5,9 +5,10 @@ use managed_by::{Malformed, UserInfo};
 use crate::document::Document;
 use crate::json::{Members, elements, is_equal};
 use crate::object_name::ObjectName;
+use crate::operation::Operation;
 use crate::path::Path;
 use crate::record::State;
-use crate::request::{Operation, Request, RequestUser};
+use crate::request::{Request, RequestUser};
 use crate::text::MalformedText;
 
 /// Maximum depth of nested lists.

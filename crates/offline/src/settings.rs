@@ -5,8 +5,8 @@ use std::rc::Rc;
 use managed_by::{Enforcement, Problems, Release, Settings};
 use serde_json::{Map, Value};
 
-use crate::document::{Document, quoted};
-use crate::json::Members;
+use crate::document::Document;
+use crate::json::{Members, quoted};
 use crate::path::Path;
 use crate::record::State;
 use crate::text::MalformedText;

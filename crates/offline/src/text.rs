@@ -93,7 +93,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, MalformedText> {
 /// has thousands of values, possibly on a single line.
 #[derive(Debug)]
 pub(crate) struct LineIndex<'t> {
-    pub(crate) text: &'t str,
+    text: &'t str,
     /// Line and column of every `STEP`th byte, computed on first use.
     checkpoints: OnceCell<Vec<(usize, usize)>>,
 }
@@ -120,6 +120,12 @@ impl<'t> LineIndex<'t> {
         let index = offset.min(self.text.len()) / STEP;
         let checkpoint = checkpoints.get(index).copied().unwrap_or((1, 1));
         advance(checkpoint, self.between(index.saturating_mul(STEP), offset))
+    }
+
+    /// Returns the byte offset of a part of the text.
+    pub(crate) fn offset_of(&self, part: &str) -> usize {
+        let address = part.as_ptr().addr();
+        address.saturating_sub(self.text.as_ptr().addr())
     }
 
     pub(crate) fn malformed(&self, offset: usize, text: impl Into<String>) -> MalformedText {

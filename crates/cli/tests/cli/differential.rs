@@ -48,32 +48,39 @@ fn found(folder: &std::path::Path, request: &Value, settings: &str) -> Value {
 /// Returns true if the objects represent the whole request for `lint` and `diff`. A manifest cannot represent a deletion,
 /// another version than its own, or a status in a create, and its name and namespace must match the request and the old
 /// object.
-fn is_of_objects(request: &Value) -> bool {
+fn is_derived_from_objects(request: &Value) -> bool {
     let object = &request["object"];
     let (kind, version) = (&request["kind"], object["apiVersion"].as_str());
     let of_group = kind["group"].as_str().filter(|group| !group.is_empty());
     let dot = of_group.map_or(String::new(), |group| format!("{group}/"));
-    let is_own = version == Some(&*format!("{dot}{}", kind["version"].as_str().unwrap()))
+    let has_request_kind = version == Some(&*format!("{dot}{}", kind["version"].as_str().unwrap()))
         && object["kind"] == kind["kind"]
-        && request.get("requestKind").is_none_or(|asked| asked == kind);
+        && request
+            .get("requestKind")
+            .is_none_or(|requested| requested == kind);
     let is_stored = object["status"].as_object().is_some_and(|s| !s.is_empty());
-    let is_asked = match request["operation"].as_str().unwrap() {
+    let has_own_operation = match request["operation"].as_str().unwrap() {
         "CREATE" => !is_stored,
         operation => operation == "UPDATE",
     };
     let sub_resource = request["subResource"].as_str().unwrap_or("");
     let (metadata, old) = (&object["metadata"], &request["oldObject"]["metadata"]);
-    let is_one = request["operation"] == "CREATE"
+    let is_same_object = request["operation"] == "CREATE"
         || (&metadata["name"], &metadata["namespace"]) == (&old["name"], &old["namespace"]);
-    let is_there = metadata["namespace"].is_null() || metadata["namespace"] == request["namespace"];
-    is_own && is_asked && is_one && is_there && ["", "status"].contains(&sub_resource)
+    let has_request_namespace =
+        metadata["namespace"].is_null() || metadata["namespace"] == request["namespace"];
+    has_request_kind
+        && has_own_operation
+        && is_same_object
+        && has_request_namespace
+        && ["", "status"].contains(&sub_resource)
 }
 
 #[test]
-fn every_request_is_judged_as_by_the_library() {
+fn findings_equal_the_library() {
     let (requests, findings) = compare_all("lint and diff", |line| {
         let request = line.request().unwrap();
-        if line.evaluation.is_null() || !is_of_objects(&request) {
+        if line.evaluation.is_null() || !is_derived_from_objects(&request) {
             return None;
         }
         check_evaluation(&line.evaluation);
@@ -81,7 +88,7 @@ fn every_request_is_judged_as_by_the_library() {
         let document = found(folder.path(), &request, &line.settings.to_string());
         let results = document["results"].as_array().unwrap();
         // For an update, `diff` evaluates a changed status in a separate request.
-        let part = |asked: &Value| asked["subResource"].as_str().unwrap_or_default().to_owned();
+        let part = |part: &Value| part["subResource"].as_str().unwrap_or_default().to_owned();
         let own = results
             .iter()
             .filter(|result| part(result) == part(&request));
@@ -128,7 +135,7 @@ fn reviewed(lines: &[Line], args: &[&str]) -> Vec<Value> {
     clippy::print_stdout,
     reason = "the report of `make differential-test`"
 )]
-fn every_review_is_answered_as_by_the_library() {
+fn reviews_equal_the_library() {
     let start = Instant::now();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.json");
@@ -143,7 +150,7 @@ fn every_review_is_answered_as_by_the_library() {
             .or_default()
             .push(line);
     }
-    let (mut requests, mut disputed) = (0, 0);
+    let (mut requests, mut version_dependent) = (0, 0);
     for (settings, lines) in &by_settings {
         fs::write(file, settings).unwrap();
         for (line, ours) in lines.iter().zip(reviewed(lines, &["--settings", file])) {
@@ -165,13 +172,16 @@ fn every_review_is_answered_as_by_the_library() {
         let settings = Settings::default();
         let evaluation = evaluate(&read, &settings, Some(ReleaseSet::all()));
         let verdict = evaluation.verdict();
-        let said = (&ours["allowed"], ours["status"]["message"].as_str());
+        let actual = (&ours["allowed"], ours["status"]["message"].as_str());
         let allowed = json!(verdict.decision.is_allowed());
         let expected = (&allowed, verdict.decision.message());
-        assert_eq!(said, expected, "{}", line.name);
-        disputed += usize::from(evaluation.release_verdicts().len() > 1);
+        assert_eq!(actual, expected, "{}", line.name);
+        version_dependent += usize::from(evaluation.release_verdicts().len() > 1);
     }
     let seconds = start.elapsed().as_secs_f64();
     println!("review: {requests} requests, none differ, {seconds:.1} s");
-    assert!(requests > 1000 && disputed > 10, "{requests} {disputed}");
+    assert!(
+        requests > 1000 && version_dependent > 10,
+        "{requests} {version_dependent}"
+    );
 }

@@ -49,7 +49,7 @@ pub(crate) fn check(Schema(schemas, index): &Schema, document: &Value) {
     }
 }
 
-/// Fails unless a document matches the schema of a evaluation.
+/// Fails unless a document matches the schema of an evaluation.
 pub(crate) fn check_evaluation(evaluation: &Value) {
     check(&EVALUATION, evaluation);
 }
@@ -71,7 +71,7 @@ pub(crate) fn check_sarif(document: &Value) {
 
 /// Checks that the schemas reject invalid documents.
 #[test]
-fn the_schema_refuses_what_is_none_of_ours() {
+fn schema_rejects_invalid_documents() {
     let Schema(schemas, index) = &*OWN;
     for wrong in [
         json!({}),

@@ -16,7 +16,7 @@ fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 2] {
 }
 
 #[test]
-fn a_packed_recording_says_the_same() {
+fn compressed_recording_has_the_same_result() {
     for (args, trace, code) in [
         (
             &["replay", "--kubernetes", "1.30"][..],

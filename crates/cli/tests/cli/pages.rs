@@ -32,7 +32,7 @@ fn options(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_manual_has_a_page_for_each_command_with_its_options() {
+fn manual_has_a_page_for_each_command() {
     let whole = run(&["man"], b"");
     assert_eq!((whole.code, &*whole.err), (0, ""));
     for command in COMMANDS {
@@ -54,7 +54,7 @@ fn the_manual_has_a_page_for_each_command_with_its_options() {
 
 /// Checks that the documentation contains the help of each command, and of the three subcommands of `settings`.
 #[test]
-fn every_help_has_an_example_and_is_shown() {
+fn help_has_examples_and_is_documented() {
     let shown = std::fs::read_to_string(root("docs/cli-help.md")).unwrap();
     let of_settings = ["check", "writers", "schema"].map(|name| format!("settings {name}"));
     for command in COMMANDS.map(str::to_owned).into_iter().chain(of_settings) {
@@ -63,13 +63,16 @@ fn every_help_has_an_example_and_is_shown() {
         let (_, examples) = help.split_once("\nExample").unwrap();
         let named = format!("managed-by {command}");
         assert!(examples.contains(&named), "{command}: {help}");
-        let asked = format!("\n$ {named} --help\n");
-        assert!(command == "settings" || shown.contains(&asked), "{asked}");
+        let heading = format!("\n$ {named} --help\n");
+        assert!(
+            command == "settings" || shown.contains(&heading),
+            "{heading}"
+        );
     }
 }
 
 #[test]
-fn completions_know_each_command_and_its_options() {
+fn completions_include_each_command_and_option() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let completions = run(&["completions", shell], b"");
         assert_eq!((completions.code, &*completions.err), (0, ""), "{shell}");

@@ -28,7 +28,7 @@ fn is_plain(what: &str, ran: &Ran, commands: &str) {
 }
 
 #[test]
-fn names_write_neither_lines_nor_commands() {
+fn names_cannot_inject_lines_or_commands() {
     let job = |kind: &str, managed_by: &str| {
         let metadata = json!({"name": NAME, "namespace": NAME, "uid": NAME});
         json!({"apiVersion": "batch/v1", "kind": kind, "metadata": metadata, "spec": {"managedBy": managed_by}}).to_string()

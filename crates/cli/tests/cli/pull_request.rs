@@ -206,7 +206,7 @@ impl Action {
 
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn the_action_annotates_and_gives_sarif() {
+fn action_annotates_and_writes_sarif() {
     let version = env!("CARGO_PKG_VERSION");
     let action = Action::new(
         version,
@@ -218,12 +218,12 @@ fn the_action_annotates_and_gives_sarif() {
     fs::write(action.file("work/job.yaml"), BAD).unwrap();
     let installed = action.step("Install managed-by");
     assert_eq!(installed.code, 0, "{}", installed.text);
-    let judged = action.step("Judge");
-    assert_eq!(judged.code, 1, "{}", judged.text);
+    let ran = action.step("Run managed-by");
+    assert_eq!(ran.code, 1, "{}", ran.text);
     let annotation =
         "::error file=job.yaml,line=4,endLine=4,col=19,endColumn=25,title=managed-by/format::";
-    assert!(judged.text.starts_with(annotation), "{}", judged.text);
-    let sarif = judged.outputs.strip_prefix("sarif=").unwrap().trim_end();
+    assert!(ran.text.starts_with(annotation), "{}", ran.text);
+    let sarif = ran.outputs.strip_prefix("sarif=").unwrap().trim_end();
     let sarif: Value = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
     assert_eq!(
         sarif["runs"][0]["results"][0]["ruleId"],
@@ -234,18 +234,18 @@ fn the_action_annotates_and_gives_sarif() {
 /// Checks that the typo in the README fails the job, and that the reviewer sees its position.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn the_action_denies_warnings_unless_told_otherwise() {
+fn action_denies_warnings_by_default() {
     let args = ("args", "lint .\n--kubernetes 1.36\n");
     for (inputs, expected) in [(vec![args], 1), (vec![args, ("deny-warnings", "false")], 0)] {
         let action = Action::new(env!("CARGO_PKG_VERSION"), &inputs);
         fs::write(action.file("work/job.yaml"), typo()).unwrap();
         assert_eq!(action.step("Install managed-by").code, 0);
-        let judged = action.step("Judge");
-        assert_eq!(judged.code, expected, "{}", judged.text);
+        let ran = action.step("Run managed-by");
+        assert_eq!(ran.code, expected, "{}", ran.text);
         assert!(
-            judged.text.starts_with("::warning file=job.yaml,line="),
+            ran.text.starts_with("::warning file=job.yaml,line="),
             "{}",
-            judged.text
+            ran.text
         );
     }
     // A command without the option.
@@ -254,14 +254,14 @@ fn the_action_denies_warnings_unless_told_otherwise() {
         &[("args", "settings check none.yml")],
     );
     assert_eq!(action.step("Install managed-by").code, 0);
-    let judged = action.step("Judge");
-    assert!(judged.text.contains("no such file"), "{}", judged.text);
+    let ran = action.step("Run managed-by");
+    assert!(ran.text.contains("no such file"), "{}", ran.text);
 }
 
 /// Runs the documented GitLab recipe like GitLab's runner does.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn the_recipe_for_gitlab_fails_and_makes_both_reports() {
+fn gitlab_recipe_fails_and_writes_both_reports() {
     let page = fs::read_to_string(root("docs/cli.md")).unwrap();
     let recipe = page.split("<!-- gitlab -->").nth(1).unwrap();
     let recipe = recipe
@@ -308,7 +308,7 @@ fn the_recipe_for_gitlab_fails_and_makes_both_reports() {
 
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn the_action_installs_only_what_has_the_checksum() {
+fn action_verifies_the_checksum() {
     let version = env!("CARGO_PKG_VERSION");
     let other = "0".repeat(64);
     let action = Action::new(version, &[("sha256", &other)]);
@@ -325,13 +325,13 @@ fn the_action_installs_only_what_has_the_checksum() {
     // With invalid arguments there is nothing to upload.
     let action = Action::new(version, &[("args", "lnt"), ("upload-sarif", "true")]);
     assert_eq!(action.step("Install managed-by").code, 0);
-    let judged = action.step("Judge");
-    assert_eq!((judged.code, &*judged.outputs), (2, ""), "{}", judged.text);
+    let ran = action.step("Run managed-by");
+    assert_eq!((ran.code, &*ran.outputs), (2, ""), "{}", ran.text);
 }
 
 /// Checks that `cargo binstall`, Krew and `make cli-archive` use the same archive name.
 #[test]
-fn every_installer_fetches_the_archives_of_the_release() {
+fn installers_use_the_release_archives() {
     let manifest = fs::read_to_string(root("crates/cli/Cargo.toml")).unwrap();
     let manifest: toml::Table = toml::from_str(&manifest).unwrap();
     let binstall = &manifest["package"]["metadata"]["binstall"];

@@ -197,7 +197,7 @@ fn check_page(file: &Path, name: &str) {
 }
 
 #[test]
-fn every_page_shows_what_is_printed() {
+fn pages_show_the_actual_output() {
     let pages = pages();
     let failed: Vec<String> = thread::scope(|scope| {
         let start = |file| {
@@ -214,5 +214,5 @@ fn every_page_shows_what_is_printed() {
         });
         failed.collect()
     });
-    assert!(failed.is_empty(), "each says above why: {failed:?}");
+    assert!(failed.is_empty(), "failed, see above: {failed:?}");
 }

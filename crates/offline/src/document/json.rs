@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
-use super::offset_in;
 use crate::json::{Members, elements, error_text, string};
 use crate::path::Path;
 use crate::text::{LineIndex, MalformedText};
@@ -31,7 +30,7 @@ pub(super) fn values<'t>(
             }
         };
         let offset = offset_of(rest, &error);
-        let at = offset_in(lines.text, rest).saturating_add(offset);
+        let at = lines.offset_of(rest).saturating_add(offset);
         values.push(Err(lines.malformed(at, error_text(&error))));
         let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
         // A line start inside an array does not start a document.

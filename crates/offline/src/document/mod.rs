@@ -124,7 +124,7 @@ impl<'t> Document<'t> {
         let (span, is_exact) = match &self.content {
             Content::Json(json) => {
                 let (shown, is_exact) = json.find(path, is_key);
-                let start = offset_in(self.lines.text, shown);
+                let start = self.lines.offset_of(shown);
                 (start..start.saturating_add(shown.len()), is_exact)
             }
             Content::Yaml(tree, _) => tree.find(path, is_key),
@@ -153,26 +153,6 @@ fn parts(text: &str) -> Vec<&str> {
     }
     parts.extend(text.get(start..));
     parts
-}
-
-/// Returns the byte offset of a part in its text.
-pub(crate) fn offset_in(text: &str, part: &str) -> usize {
-    part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
-}
-
-/// Formats a text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    // Serializing a string cannot fail.
-    serde_json::to_string(text).unwrap_or_default()
-}
-
-/// Writes a JSON string. Most strings need no escapes.
-fn write_string(json: &mut String, text: &str) {
-    if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
-        json.extend(["\"", text, "\""]);
-    } else {
-        json.push_str(&quoted(text));
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag, options};
 
 use super::scalar::{Scalar, resolve};
-use super::{offset_in, quoted, write_string};
+use crate::json::quoted;
 use crate::path::Path;
 use crate::text::{LineIndex, MalformedText};
 
@@ -73,7 +73,7 @@ impl<'t> Tree<'t> {
         if is_empty {
             return Ok(None);
         }
-        let part_start = offset_in(lines.text, part);
+        let part_start = lines.offset_of(part);
         // kubectl breaks lines at these characters, unlike YAML 1.2.
         if let Some(at) = part.find(['\u{85}', '\u{2028}', '\u{2029}']) {
             let text = "unsupported line break U+0085, U+2028 or U+2029";
@@ -140,7 +140,7 @@ impl<'t> Tree<'t> {
         let depth = depth.saturating_add(1);
         match &node.value {
             Value::Literal(literal) => json.push_str(literal),
-            Value::Text(text) => write_string(json, text),
+            Value::Text(text) => json.push_str(&quoted(text)),
             Value::Sequence(items) => {
                 json.push('[');
                 for (index, item) in items.iter().enumerate() {
@@ -157,7 +157,7 @@ impl<'t> Tree<'t> {
                     if index > 0 {
                         json.push(',');
                     }
-                    write_string(json, key);
+                    json.push_str(&quoted(key));
                     json.push(':');
                     self.write(entry.value, depth, lines, json)?;
                 }

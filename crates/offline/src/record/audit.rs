@@ -6,7 +6,7 @@ use managed_by::kinds;
 
 use super::{Record, State, not_an_object};
 use crate::json::Members;
-use crate::request::Operation;
+use crate::operation::Operation;
 use crate::skipped::{SkipReason, SkippedRecord};
 
 /// A write in an audit log.

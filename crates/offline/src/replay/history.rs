@@ -8,8 +8,9 @@ use super::step::{Item, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
 use crate::object_name::ObjectName;
+use crate::operation::Operation;
 use crate::record::{Event, Record, State, Write};
-use crate::request::{Operation, Request, RequestUser};
+use crate::request::{Request, RequestUser};
 use crate::skipped::{SkipReason, SkippedRecord};
 
 /// Object states before a chunk, and the evaluator for new requests.

@@ -4,8 +4,9 @@ use managed_by::Malformed;
 
 use crate::evaluator::{Evaluator, ObjectReport};
 use crate::object_name::ObjectName;
+use crate::operation::Operation;
 use crate::record::{Record, State, Write};
-use crate::request::{Operation, Request};
+use crate::request::Request;
 use crate::skipped::SkippedRecord;
 
 /// The position and time of a record.

@@ -122,8 +122,8 @@ struct Case {
 fn in_a_line(step: &Step) -> String {
     let line = step.position.line;
     let found = match &step.result {
-        StepResult::Skipped(unjudged) => {
-            return format!("{line} {}: {}", unjudged.reason, unjudged.text);
+        StepResult::Skipped(record) => {
+            return format!("{line} {}: {}", record.reason, record.text);
         }
         StepResult::Evaluated(found) => found,
     };
