@@ -95,8 +95,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 }
 
 @test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
-  kubectl get clusteradmissionpolicy managed-by -o json | jq '.spec.mode = "monitor"' >monitor.json
-  refused "field cannot transition from protect to monitor" kubectl replace -f monitor.json
+  refused "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=monitor
   active
   is "managed-by-monitor monitor" policies
@@ -118,8 +117,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 @test "a PolicyServer of its own, with two replicas and a PodDisruptionBudget" {
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
   # Kubewarden rejects a change of the PolicyServer, too.
-  kubectl get clusteradmissionpolicy managed-by -o json | jq '.spec.policyServer = "other"' >other.json
-  refused "the field is immutable" kubectl replace -f other.json
+  refused "the field is immutable" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {policyServer: other}'
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
   soon kubectl get deployment/policy-server-managed-by -n kubewarden
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
