@@ -196,15 +196,16 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   for phase in Succeeded Failed; do quietly tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done
 }
 @test "a declared kind with one: an outcome is not reverted, and only listed writers write it" {
-  module_only
   workload studio.example.com/v1 Render nightly 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
   refused '[status-writer/delegated]' tenant patch render nightly --subresource=status --type=merge -p 'status: {phase: Succeeded}'
   status "$KUEUE" render/nightly 'phase: Succeeded'
+  module_only
   refused '[status/outcome-changed]' status "$KUEUE" render/nightly 'phase: Failed'
 }
 
 # Measured without the FlowSchema too: FLOOD=20 make e2e ONLY=tenant FILTER="^40 large"
 @test "40 large writes of a tenant at a time leave room for others, with the FlowSchema of the chart" {
+  module_only
   flood() { python3 "$ROOT/e2e/flood.py" "$(<"$RUN/cluster/server")" "${FLOOD:-5}" "$(<"$RUN/cluster/policy-server.pid")" >&3; }
   [ -z "${FLOOD:-}" ] || flood || true
   rendered cluster management --set 'flowSchema.enabled=true,flowSchema.groups={developers}' |
