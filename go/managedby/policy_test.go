@@ -207,7 +207,7 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 
 func TestPolicyThatNewDidNotMake(t *testing.T) {
 	var policy managedby.Policy
-	if _, err := policy.CheckCreate(t.Context(), delegated()); err == nil || !strings.Contains(err.Error(), "New did not make") {
+	if _, err := policy.CheckCreate(t.Context(), delegated()); err == nil || !strings.Contains(err.Error(), "was not created with New") {
 		t.Errorf("%v", err)
 	}
 	if _, err := policy.Review(t.Context(), &admissionv1.AdmissionRequest{}); err == nil {
@@ -227,7 +227,7 @@ func TestKindOfATypedObject(t *testing.T) {
 		t.Errorf("a Job: %v, %v", findings, err)
 	}
 	change.Object = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
-	if findings, err := newPolicy(t).Check(t.Context(), change); err == nil || !strings.Contains(err.Error(), "which kind is a *v1.Pod?") {
+	if findings, err := newPolicy(t).Check(t.Context(), change); err == nil || !strings.Contains(err.Error(), "unknown kind of *v1.Pod") {
 		t.Errorf("a Pod, which no scheme knows: %v, %v", findings, err)
 	}
 	scheme := runtime.NewScheme()

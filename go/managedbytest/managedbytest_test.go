@@ -73,7 +73,7 @@ func TestAssertions(t *testing.T) {
 		}, "managedby: WithReleases needs a release", ""},
 		{"no Job", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, nil, managedby.AllReleases())
-		}, "managedby: a change without an object", ""},
+		}, "managedby: Change.Object is nil", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := recorded.New(t.Context())

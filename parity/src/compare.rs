@@ -32,7 +32,7 @@ pub(crate) fn to_result(verdict: &Verdict<'_>, release: Release) -> ValidationRe
     for (_, finding) in verdict
         .findings
         .iter()
-        .filter(|(level, f)| *level == Enforcement::Deny && f.rule().is_upstream())
+        .filter(|(enforcement, f)| *enforcement == Enforcement::Deny && f.rule().is_upstream())
     {
         let error = FieldError {
             field: finding.error().path().to_owned(),

@@ -69,8 +69,8 @@ fn evaluate_rejects_invalid_input() {
         ),
         (r#"{"review":{},"review":{}}"#, "duplicate field `review`"),
         (r#"{"releases":["1.37"]}"#, "missing field `review`"),
-        (r#"{"review":null}"#, "review is not an object"),
-        (r#"{"review":[]}"#, "review is not an object"),
+        (r#"{"review":null}"#, "review must be an object"),
+        (r#"{"review":[]}"#, "review must be an object"),
         (
             r#"{"releases":"1.37","review":{}}"#,
             r#"invalid type: string "1.37", expected a sequence"#,

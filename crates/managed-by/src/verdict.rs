@@ -178,7 +178,11 @@ pub(crate) fn build_verdict<'a>(
     release: Release,
 ) -> Result<Verdict<'a>, Problems> {
     let exempted = remove_exempted(request, settings, &mut findings)?;
-    let with_enforcement = |wanted| findings.iter().filter(move |(level, _)| *level == wanted);
+    let with_enforcement = |wanted| {
+        findings
+            .iter()
+            .filter(move |(enforcement, _)| *enforcement == wanted)
+    };
     let denials: Vec<&Finding<'a>> = with_enforcement(Enforcement::Deny)
         .map(|(_, f)| f)
         .collect();
@@ -226,7 +230,7 @@ pub(crate) fn merge_verdicts<'a>(
     let mut verdict = Verdict::allowed();
     let denials = findings
         .iter()
-        .filter(|(level, ..)| *level == Enforcement::Deny)
+        .filter(|(enforcement, ..)| *enforcement == Enforcement::Deny)
         .map(|(_, finding, release)| (finding, *release));
     let mut code = None;
     for per_release in verdicts {
@@ -281,8 +285,8 @@ fn remove_exempted(
     settings: &Settings<'_>,
     findings: &mut Vec<(Enforcement, Finding<'_>)>,
 ) -> Result<Option<Exempted>, Problems> {
-    let is_denied = |(level, finding): &(Enforcement, Finding<'_>)| {
-        *level == Enforcement::Deny && finding.rule().is_cluster_specific()
+    let is_denied = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
+        *enforcement == Enforcement::Deny && finding.rule().is_cluster_specific()
     };
     if !findings.iter().any(is_denied) {
         return Ok(None);
@@ -420,7 +424,10 @@ fn annotations(
     for (key, wanted) in [("denied", Enforcement::Deny), ("warned", Enforcement::Warn)] {
         let mut seen = BTreeSet::new();
         let mut list = String::new();
-        for (_, finding) in findings.iter().filter(|(level, _)| *level == wanted) {
+        for (_, finding) in findings
+            .iter()
+            .filter(|(enforcement, _)| *enforcement == wanted)
+        {
             if list.len() > MAX_ANNOTATION {
                 break;
             }

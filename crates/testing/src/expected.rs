@@ -38,7 +38,7 @@ pub struct Line {
     pub evaluation: Value,
 }
 
-/// Findings as sortable rows: release, rule, level, path and text.
+/// Findings as sortable rows: release, rule, enforcement, path and message.
 pub type FindingRows = BTreeSet<[String; 5]>;
 
 impl Line {

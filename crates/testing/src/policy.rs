@@ -1,6 +1,6 @@
 //! Runs the built module in wasmi, as PolicyServer does.
 //!
-//! The module is compiled once, each call gets a fresh instance, and a call that takes too long is interrupted. PolicyServer uses
+//! The module is compiled once, each call gets a fresh instance, and a call that runs out of fuel is interrupted. PolicyServer uses
 //! wasmtime, which takes minutes to build; `make e2e` tests the module in PolicyServer.
 
 use std::sync::Arc;
@@ -337,6 +337,6 @@ mod tests {
     #[test]
     fn a_call_that_runs_out_of_fuel_is_interrupted() {
         let error = policy(LOOPS_WHEN_CALLED).call("validate", b"").unwrap_err();
-        assert!(error.to_string().ends_with("the call takes too long"));
+        assert!(error.to_string().ends_with("the call ran out of fuel"));
     }
 }

@@ -10,7 +10,7 @@ use kube::api::{Api, PostParams};
 use kube::runtime::controller::Action;
 use kube::{Client, ResourceExt};
 
-use crate::NAME;
+use crate::CONTROLLER_NAME;
 use crate::status::{self, Progress};
 
 /// Annotation in which the runner stores the state of a Job's pods, as JSON: `{"active": 1, "succeeded": 2}`.
@@ -41,7 +41,7 @@ pub enum Error {
 /// Fails if the runner's annotation is invalid, or the API server rejects the status.
 pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, Error> {
     let managed_by = job.spec.as_ref().and_then(|spec| spec.managed_by.as_deref());
-    if managed_by != Some(NAME) {
+    if managed_by != Some(CONTROLLER_NAME) {
         return Ok(Action::await_change());
     }
     let progress = match job.annotations().get(PROGRESS) {

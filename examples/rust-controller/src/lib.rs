@@ -7,4 +7,4 @@ pub mod controller;
 pub mod status;
 
 /// The value of `spec.managedBy` for this controller.
-pub const NAME: &str = "acme.io/runner";
+pub const CONTROLLER_NAME: &str = "acme.io/runner";

@@ -4,12 +4,12 @@ use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use managed_by::{Enforcement, JobChecker, JobFindings, Release};
-use rust_controller::NAME;
+use rust_controller::CONTROLLER_NAME;
 use rust_controller::status::{Progress, next};
 
 fn job(suspend: bool) -> Job {
     let spec = JobSpec {
-        managed_by: Some(NAME.to_owned()),
+        managed_by: Some(CONTROLLER_NAME.to_owned()),
         completions: Some(2),
         parallelism: Some(2),
         backoff_limit: Some(1),

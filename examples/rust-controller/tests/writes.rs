@@ -12,7 +12,7 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::client::{Body, ClientBuilder};
 use managed_by::{JobChecker, Release};
-use rust_controller::NAME;
+use rust_controller::CONTROLLER_NAME;
 use rust_controller::controller::{Context, PROGRESS, reconcile};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ impl Store {
     fn new() -> Self {
         let mut job = Job {
             spec: Some(JobSpec {
-                managed_by: Some(NAME.to_owned()),
+                managed_by: Some(CONTROLLER_NAME.to_owned()),
                 completions: Some(1),
                 ..JobSpec::default()
             }),
@@ -155,7 +155,7 @@ async fn writes_of_every_form_are_evaluated() {
             expected
         );
     }
-    for (name, expected) in [(NAME, 200), ("runner", 422)] {
+    for (name, expected) in [(CONTROLLER_NAME, 200), ("runner", 422)] {
         let mut new = store.job();
         new.metadata.resource_version = None;
         new.spec.as_mut().unwrap().managed_by = Some(name.to_owned());

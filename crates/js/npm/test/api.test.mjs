@@ -123,7 +123,7 @@ test("validateSettings returns PolicyServer's result, with positions", () => {
   const text = "role: manager\nrules:\n  managed-by/format: maybe\n";
   const { valid, message, problems } = validateSettings(text);
   assert.equal(valid, false);
-  assert.match(message, /^2 problems in the settings: /);
+  assert.match(message, /^invalid settings: 2 problems: /);
   assert.deepEqual(problems.map(({ position }) => text.slice(position.from, position.to)), ["manager", "maybe"]);
   assert.ok(problems.every((problem) => !("suggestion" in problem)));
   const typos = "role: managment\nruls: {}\n";

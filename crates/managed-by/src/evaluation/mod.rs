@@ -220,17 +220,18 @@ impl<'a> MergedFinding<'a> {
         &self.newest.1
     }
 
-    /// Returns the error of the newest of these releases.
+    /// Returns the error in the newest release of [`MergedFinding::releases`].
     pub fn error(&self) -> &FieldError<'a> {
         self.newest.1.error()
     }
 
-    /// Returns the error message of the newest of these releases.
+    /// Returns the error message of the newest release of [`MergedFinding::releases`].
     pub fn message(&self) -> String {
         self.error().message(self.newest.0)
     }
 
-    /// Returns the error message of each of these releases, oldest first. Releases with the same message share an entry.
+    /// Returns the error message of each release of [`MergedFinding::releases`], oldest first. Releases with the same message share an
+    /// entry.
     pub fn messages(&self) -> Vec<ReleaseMessage> {
         let mut messages: Vec<ReleaseMessage> = Vec::new();
         for (releases, finding) in &self.by_release {

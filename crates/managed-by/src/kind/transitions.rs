@@ -27,7 +27,10 @@ pub(crate) struct AllowedTransition {
     /// A further condition on the update.
     pub(crate) condition: TransitionCondition,
     /// The upstream code or page that documents the transition.
-    #[cfg_attr(not(feature = "docs"), expect(dead_code, reason = "holds nothing"))]
+    #[cfg_attr(
+        not(feature = "docs"),
+        expect(dead_code, reason = "empty without the feature `docs`")
+    )]
     pub(crate) source: Source,
 }
 

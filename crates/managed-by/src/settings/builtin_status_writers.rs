@@ -30,7 +30,7 @@ impl<'a> Settings<'a> {
             }
             let path = Path::Quoted(&PATH, &kind);
             if let Some(rejection) = validate_kind(&kind, self.custom_kinds) {
-                let reason = rejection.after("unsupported kind; ");
+                let reason = rejection.with_prefix("unsupported kind; ");
                 let problem = if self.custom_kinds.is_empty() {
                     Problem::new(&path, reason)
                 } else {

@@ -221,7 +221,7 @@ impl Parser {
         let text = value.string().unwrap_or_default();
         if let Some(rejection) = validate(&text) {
             let got = ["Invalid value: ", &quote_or_size(&text, "string"), ": "].concat();
-            self.push(problem(path, rejection.after(&got)));
+            self.push(problem(path, rejection.with_prefix(&got)));
         }
         text
     }

@@ -51,10 +51,10 @@ impl Rejection {
         }
     }
 
-    /// Prepends text.
-    pub(super) fn after(self, before: &str) -> Self {
+    /// Prepends a prefix to the text.
+    pub(super) fn with_prefix(self, prefix: &str) -> Self {
         Self {
-            text: [before, &self.text].concat(),
+            text: [prefix, &self.text].concat(),
             ..self
         }
     }

@@ -77,9 +77,9 @@ fn lists_at_most_fifty_problems() {
         let read = Settings::from_json(json(count).as_bytes()).map(|_| ());
         read.unwrap_err().to_string()
     };
-    assert!(text(50).starts_with("50 problems in the settings: (1) "));
+    assert!(text(50).starts_with("invalid settings: 50 problems: (1) "));
     assert!(!text(50).contains(" more"), "{}", text(50));
-    assert!(text(51).starts_with("51 problems in the settings: (1) "));
+    assert!(text(51).starts_with("invalid settings: 51 problems: (1) "));
     assert!(!text(51).contains("(51)") && text(51).ends_with("; and 1 more"));
 }
 

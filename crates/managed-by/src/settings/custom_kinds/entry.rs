@@ -8,7 +8,7 @@ use super::validation::{
     VALUES_LIST, VERSIONS_LIST, validate_field_path, validate_group, validate_kind_name,
     validate_plural, validate_value,
 };
-use crate::decode::{Node, Path, Type};
+use crate::decode::{Node, Path, Type, quote_or_size};
 use crate::kind::{self, EXTERNAL_CONTROLLERS, FieldLocation, Kind, StatusRules, ValueConstraint};
 use crate::settings::parser::{Parser, declare_keys};
 use crate::settings::problem::Problem;
@@ -192,10 +192,16 @@ impl<'a> CustomKind<'a> {
         if let Some(reserved) = self.reserved_value.as_deref().filter(|r| !r.is_empty()) {
             let path = Path::Member(path, "reserved_value");
             if EXTERNAL_CONTROLLERS.contains(&reserved) {
-                let text = "Invalid value: {reserved:?}: must be the kind's built-in controller, not an external controller";
+                let value = quote_or_size(reserved, "string");
+                let text = format!(
+                    "Invalid value: {value}: must be the kind's built-in controller, not an external controller"
+                );
                 parser.push(Problem::semantic(&path, text));
             } else if !self.accepts(reserved) {
-                let text = "Invalid value: must be one of the values that `format` accepts";
+                let value = quote_or_size(reserved, "string");
+                let text = format!(
+                    "Invalid value: {value}: must be one of the values that `format` accepts"
+                );
                 parser.push(Problem::semantic(&path, text));
             }
         }
