@@ -30,12 +30,12 @@ impl<'p> Conditions<'p> {
         let mut seen = Vec::new();
         list.for_each(|entry: Raw<'_>| {
             let condition = Condition::read(entry);
-            if let Some(condition_type) = &condition.condition_type
-                && self.is_relevant(condition_type)
-                && !seen.contains(condition_type)
+            if let Some(r#type) = &condition.r#type
+                && self.is_relevant(r#type)
+                && !seen.contains(r#type)
             {
                 self.add(&condition, status);
-                seen.push(condition_type.clone());
+                seen.push(r#type.clone());
             }
         });
     }
@@ -73,7 +73,7 @@ impl<'p> Conditions<'p> {
 /// A condition. Fields of the wrong type are treated as absent.
 #[derive(Default)]
 struct Condition<'a> {
-    condition_type: Option<Cow<'a, str>>,
+    r#type: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
     reason: Option<Cow<'a, str>>,
 }
@@ -83,7 +83,7 @@ impl<'a> Condition<'a> {
         let mut condition = Self::default();
         for (name, value) in entry.members() {
             match &*name {
-                "type" => condition.condition_type = value.string(),
+                "type" => condition.r#type = value.string(),
                 "status" => condition.status = value.string(),
                 "reason" => condition.reason = value.string(),
                 _ => {}
@@ -103,7 +103,7 @@ impl Condition<'_> {
         else {
             return false;
         };
-        self.condition_type.as_deref() == Some(condition)
+        self.r#type.as_deref() == Some(condition)
             && self.status.as_deref() == Some(status)
             && (reason.is_none() || self.reason.as_deref() == reason)
     }

@@ -68,7 +68,7 @@ impl<'a> DeclaredStatus<'a> {
                     status.counters = parser.parse_string_list(value, path, &COUNTERS_LIST);
                 }
                 StatusKey::Totals => {
-                    status.totals = parser.parse_string_list(value, path, &TOTALS_LIST)
+                    status.totals = parser.parse_string_list(value, path, &TOTALS_LIST);
                 }
             },
         );
@@ -158,7 +158,7 @@ impl<'a> DeclaredMatcher<'a> {
                     condition = Some(parser.parse_string(value, path, &validate_condition));
                 }
                 MatcherKey::Path => {
-                    word = Some(parser.parse_string(value, path, &validate_status_path))
+                    word = Some(parser.parse_string(value, path, &validate_status_path));
                 }
                 MatcherKey::Values => {
                     values = Some(parser.parse_string_list(value, path, &FIELD_VALUES_LIST));
