@@ -115,8 +115,8 @@ certificate() {
     openssl x509 -req -days 2 -CA "$RUN/ca.crt" -CAkey "$RUN/ca.key" -extfile <(echo "subjectAltName=$names") -out "$folder/tls.crt" 2>/dev/null
 }
 
-# A policy in policies.yml that denies, with settings as JSON: protect [SETTINGS]
-protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1:-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
+# A policy in policies.yml that denies, with settings as JSON: protect [SETTINGS]. It fails on empty ones, which a failure of `settings` leaves.
+protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
 
 # The policy of deploy/pods.yml in policies.yml, in mode protect. Kubewarden's controller grants what its metadata asks for; a PolicyServer alone
 # grants the permissions in its file.
