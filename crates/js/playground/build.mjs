@@ -1,4 +1,4 @@
-// Writes the page to target/playground; with --serve, serves it and builds it anew when a source changes.
+// Builds the page in target/playground. With --serve, serves it and rebuilds it on changes.
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,7 @@ const root = resolve(here, "../../..");
 const out = process.env.OUT ?? join(root, "target/playground");
 const at = (...parts) => join(here, ...parts);
 
-// The package, as `make npm` left it.
+// The package from `make npm`.
 rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
 symlinkSync(join(root, "target/npm"), at("node_modules/managed-by"));
 
@@ -21,7 +21,7 @@ if (process.argv.includes("--serve")) {
   await serve();
 }
 
-/** Writes the page, as it is released. */
+/** Builds the page for release. */
 async function build() {
   mkdirSync(at("generated"), { recursive: true });
   writeFileSync(at("generated/examples.json"), JSON.stringify(examples()));
@@ -48,7 +48,7 @@ async function build() {
   await serviceWorker();
 }
 
-/** Serves the page, and builds it anew when a source changes. Reload to see it. */
+/** Serves the page, and rebuilds it on changes. Reload to see them. */
 async function serve() {
   const context = await esbuild.context({ logLevel: "warning" });
   const { port } = await context.serve({ servedir: out, host: "127.0.0.1", port: Number(process.env.PORT ?? 8000) });
@@ -58,7 +58,7 @@ async function serve() {
   const rebuild = () => {
     if (!wanted) {
       wanted = true;
-      // An editor writes several files at once.
+      // Editors may write several files at once.
       setTimeout(() => {
         wanted = false;
         building = building.then(build).then(() => console.log("built"), (error) => console.error(error.message));
@@ -70,7 +70,7 @@ async function serve() {
   }
 }
 
-/** The worker that keeps the page, with the names of the files and a version that changes with them. */
+/** Returns the service worker, with the file names and a version that depends on their content. */
 async function serviceWorker() {
   const files = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map((entry) => relative(out, join(entry.parentPath, entry.name))).sort();
@@ -115,7 +115,7 @@ function example(topic, path) {
   };
 }
 
-/** `04-typo-in-the-reserved-value` as people read it. */
+/** Converts a file name such as `04-typo-in-the-reserved-value` to a title. */
 function title(name) {
   const words = name.replace(/^\d+-/, "").replaceAll("-", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

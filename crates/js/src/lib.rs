@@ -28,7 +28,7 @@ pub use verdict::{Finding, Position, ReviewVerdict};
 /// Reviews an admission request, or the request in an `AdmissionReview`.
 #[wasm_bindgen]
 pub fn review(request: &str, settings: &str) -> String {
-    encode(&judge(request, settings))
+    encode(&review_text(request, settings))
 }
 
 /// Options of [`lint`] and [`diff`], which the package has validated.
@@ -94,7 +94,7 @@ pub fn validate_settings(settings: &str) -> String {
 ///
 /// # Errors
 /// If the settings are invalid.
-pub fn judge(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
+pub fn review_text(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     settings::with(settings, |settings| {
         let evaluator = Evaluator::new(settings.clone(), None);
         let evaluated =

@@ -74,7 +74,7 @@ pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Resu
         for document in &documents {
             for object in builder.objects(text, document, "new") {
                 let request = object.request(&options.namespace, &options.user);
-                builder.judge(text, document, &object, &request);
+                builder.review(text, document, &object, &request);
             }
         }
         builder.lint
@@ -114,7 +114,7 @@ pub(crate) fn diff(
                 let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
                     let unreadable = builder.lint.unreadable.len();
-                    builder.judge(new, document, &object, request);
+                    builder.review(new, document, &object, request);
                     // Further requests contain the same object and would report it again.
                     if builder.lint.unreadable.len() > unreadable {
                         break;
@@ -196,7 +196,7 @@ impl<'s> LintBuilder<'s> {
         objects
     }
 
-    fn judge(
+    fn review(
         &mut self,
         text: &str,
         document: &Document<'_>,
@@ -215,7 +215,7 @@ impl<'s> LintBuilder<'s> {
         };
         let result = request.with_request(|request| {
             let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
-            let verdict = |judgement| ReviewVerdict::of(ObjectReport::new(&judgement));
+            let verdict = |report| ReviewVerdict::of(ObjectReport::new(&report));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
             let of_one = |release| all.as_ref()?.for_release(release).map(verdict);
             (verdict(evaluate(None)), of_each(&of_one))

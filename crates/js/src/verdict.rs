@@ -66,18 +66,18 @@ impl ReviewVerdict {
     }
 
     /// Converts a verdict of the library.
-    pub(crate) fn of(judgement: ObjectReport) -> Self {
-        let findings = judgement.findings.into_iter();
+    pub(crate) fn of(report: ObjectReport) -> Self {
+        let findings = report.findings.into_iter();
         let findings = findings.map(|found| Finding {
             found,
             position: None,
         });
         Self {
-            allowed: judgement.decision.is_allowed(),
-            code: judgement.decision.code(),
-            message: judgement.decision.message().map(str::to_owned),
-            warnings: judgement.warnings,
-            audit_annotations: judgement.audit_annotations,
+            allowed: report.decision.is_allowed(),
+            code: report.decision.code(),
+            message: report.decision.message().map(str::to_owned),
+            warnings: report.warnings,
+            audit_annotations: report.audit_annotations,
             findings: findings.collect(),
         }
     }

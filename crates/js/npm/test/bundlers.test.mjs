@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "managed-by-bundlers-"));
 after(() => rmSync(folder, { recursive: true }));
 const MESSAGE = review(CHANGED).message;
 
-/** A bundler from its own folder, which has its version from npm. */
+/** Loads a bundler from its own directory. */
 const from = async (name, bundler) => import(pathToFileURL(createRequire(join(here, `../bundlers/${name}/package.json`)).resolve(bundler)).href);
 
 /** Sources of pages that import the package, or load the module themselves. */
@@ -31,7 +31,7 @@ init(place).then(() => console.log(review(${JSON.stringify(CHANGED)}).message));
 init(new URL("managed-by/managed_by.wasm", import.meta.url)).then(() => console.log(review(${JSON.stringify(CHANGED)}).message));`,
 };
 
-/** A program with the package beside it, as npm installs it: bundlers treat a link otherwise. */
+/** Creates a program with a copy of the package in node_modules, because bundlers treat symlinks differently. */
 function app(name, use) {
   const at = mkdtempSync(join(folder, `${name}-`));
   mkdirSync(join(at, "node_modules"));
@@ -42,7 +42,7 @@ function app(name, use) {
   return at;
 }
 
-/** Runs a bundle far from the package. What it fetches comes from a folder, or from a server. */
+/** Runs a bundle outside of the package, with fetches served from a directory or a server. */
 async function outputOf(bundle, origin) {
   const stub = join(folder, "stub.mjs");
   writeFileSync(
@@ -76,7 +76,7 @@ for (const version of ["vite6", "vite7", "vite8"]) {
       const at = app(version, use);
       const bundled = await vite.build({ root: at, configFile: false, logLevel: "error", build: { modulePreload: { polyfill: false } } });
       const { fileName } = the(bundled.output.filter(({ type }) => type === "chunk"));
-      // Node takes it for a module by its name.
+      // The extension makes Node load it as a module.
       cpSync(join(at, "dist", fileName), join(at, "dist/bundle.mjs"));
       assert.equal(await outputOf(join(at, "dist/bundle.mjs"), join(at, "dist")), MESSAGE);
       assert.equal(readdirSync(join(at, "dist/assets")).some((name) => name.endsWith(".wasm")), use !== "the same import");

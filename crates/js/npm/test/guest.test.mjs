@@ -1,4 +1,4 @@
-// The policy and the module of the Go package in node's engine, V8, on a host for waPC: the library's responses.
+// Runs the policy and the module of the Go package in V8 with a waPC host, and compares them with the library.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
-// A million requests, and the module's memory is what it was.
+// Checks that the module's memory does not grow over a million requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHANGED, TYPO } from "./support.mjs";
 
-/** The memories of the modules that were started since. */
+/** Memories of the modules that were started since. */
 const memories = [];
 const { Instance } = WebAssembly;
 WebAssembly.Instance = class extends Instance {

@@ -1,4 +1,4 @@
-// The package as it is published: its files, its sizes, its types, and every way to load it.
+// Checks the published package: files, sizes, types, and every way to load it.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -93,7 +93,7 @@ test("the types compile in both module formats", () => {
       for await (const step of replay([new Uint8Array()])) {
         const rule: import("managed-by").RuleId | undefined = step.verdict?.findings[0]?.rule;
         console.log(rule === "managed-by/immutable", step.skipped === "not-json", message);
-        // @ts-expect-error: no such word
+        // @ts-expect-error: no such value
         console.log(step.skipped === "not-jsn");
         // @ts-expect-error: no such rule
         console.log(rule === "managed-by/imutable");

@@ -1,4 +1,4 @@
-// Functions that the tests share.
+// Shared functions of the tests.
 import assert from "node:assert/strict";
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

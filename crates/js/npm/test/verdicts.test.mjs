@@ -10,7 +10,7 @@ test("every request gets the library's response", async () => {
   await compareAll("npm, as the policy", ({ name, request, settings, response }) => {
     const as = (...args) => assert.deepEqual(asResponse(review(...args)), response, `${name}: ${request}`);
     as(request, settings);
-    // In its envelope, and as an object if that keeps its numbers.
+    // In an AdmissionReview, and as an object if that preserves its numbers.
     as(`{"request":${request}}`, JSON.stringify(settings));
     const object = JSON.parse(request);
     if (JSON.stringify(object) === request) {
@@ -20,13 +20,13 @@ test("every request gets the library's response", async () => {
   });
 });
 
-/** Upstream's response and ours differ in these on purpose. */
+/** Intended differences from upstream. */
 function known() {
   const entries = read("parity/known-differences.txt").split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return entries.map((line) => line.split(" -> ")[0]);
 }
 
-/** The rules that the policy leaves to the API server. Tools, which have none, switch them on. */
+/** Rules that are off in the policy because the API server enforces them. Tools enable them. */
 const ALL = Object.fromEntries(rules().filter((rule) => rule.upstream && rule.enforcement === "off").map((rule) => [rule.id, "deny"]));
 
 test("every vector gets kube-apiserver's result, of each release", async () => {
@@ -55,7 +55,7 @@ test("every vector gets kube-apiserver's result, of each release", async () => {
       }
     }
   }
-  // Each release has an response to each vector.
+  // Every vector has a result for each release.
   assert.ok(count > 12_000 && count % releases().length === 0, `${count}`);
 });
 
@@ -84,10 +84,10 @@ test("examples on the rules' pages have the documented results", () => {
   for (const { id } of rules()) {
     const { accepted, rejected } = explain(id);
     if (accepted.request.kind.kind === "Pod") {
-      // Its Job would be looked up in a cluster.
+      // Needs a cluster to look up the Job.
       continue;
     }
-    // A page has no room for all of the text.
+    // Pages may truncate the message.
     const full = (request) => JSON.parse(JSON.stringify(request).replace("(1 MiB of text)", "x".repeat(1 << 20)));
     const fired = ({ request, settings }) => review(full(request), settings).findings.map((finding) => finding.rule);
     assert.ok(!fired(accepted).includes(id), id);

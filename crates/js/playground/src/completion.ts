@@ -1,9 +1,9 @@
-// Completion by a schema: keys and values that may stand where the cursor is.
+// Schema-based completion of keys and values at the cursor.
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Text } from "@codemirror/state";
 import type { Schema } from "./schema.js";
 
-/** The keys from the root to where the cursor is; a number stands for an element of a list. */
+/** Path of the cursor: keys from the root, and numbers for list elements. */
 type Path = (string | 0)[];
 
 const KEY = /^(?<indent>\s*)(?<dashes>(?:- +)*)(?:(?<key>"[^"]*"|'[^']*'|[^\s:#'"-][^:#]*):(?<rest>\s.*|$))?/;
@@ -27,7 +27,7 @@ function lineOf(text: string): Line | undefined {
   return { column: indent + marks.length, dashes, key: groups?.["key"]?.replaceAll(/^["']|["']$/g, "") };
 }
 
-/** The way to the mapping in which a line at this column stands: the keys above it that are indented less. */
+/** Returns the path of the mapping that contains a line at this column: the preceding keys with less indentation. */
 export function pathAt(doc: Text, lineNumber: number, column: number, dashes: number[]): Path {
   const path: Path = [];
   let inner = column;
@@ -40,7 +40,7 @@ export function pathAt(doc: Text, lineNumber: number, column: number, dashes: nu
     }
   };
   climb(dashes);
-  // A list may stand at the column of its key.
+  // A list may have the same indentation as its key.
   let mayEqual = dashes.length > 0;
   for (let n = lineNumber - 1; n >= 1 && (inner > 0 || mayEqual); n -= 1) {
     const line = lineOf(doc.line(n).text);
@@ -79,7 +79,7 @@ export function schemaAt(root: Schema, path: Path): Schema | undefined {
   return schema;
 }
 
-/** Proposes what the schema of the whole text knows. */
+/** Suggests keys and values from the schema of the document. */
 export function completeBy(schemaOf: (doc: Text) => Schema): (context: CompletionContext) => CompletionResult | null {
   return (context) => {
     const { doc } = context.state;

@@ -1,9 +1,9 @@
-// Elements, made without markup: what people type is text and never HTML.
+// Creates elements without HTML markup, so that user input is never parsed as HTML.
 
 type Child = Node | string | undefined | false;
 type Attributes = Record<string, string | number | boolean | undefined | ((event: Event) => void)>;
 
-/** The element with an id, which `index.html` has. */
+/** Returns an element of `index.html` by id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (element === null) {
@@ -12,12 +12,12 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return element as T;
 }
 
-/** An element. A function is a listener: `{ onclick: () => ... }`. */
+/** Creates an element. Functions are event listeners: `{ onclick: () => ... }`. */
 export function h(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** An element of a drawing. */
+/** Creates an SVG element. */
 export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -34,7 +34,7 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   return element;
 }
 
-/** Text in which `code` stands between backticks, and **stress** between stars. */
+/** Renders text with `code` and **emphasis**. */
 export function prose(text: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
   for (const part of text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/)) {

@@ -1,4 +1,4 @@
-// An editor of YAML with findings underlined in it.
+// YAML editor with underlined findings.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
@@ -58,7 +58,7 @@ const look = EditorView.theme({
 
 const setBaseline = StateEffect.define<string | undefined>();
 
-/** Marks the lines that differ from another text. */
+/** Highlights lines that differ from another text. */
 const changedLines = StateField.define<{ baseline: Text | undefined; marks: DecorationSet }>({
   create: () => ({ baseline: undefined, marks: Decoration.none }),
   update(value, transaction) {
@@ -90,7 +90,7 @@ function marksOf(baseline: Text, doc: Text): DecorationSet {
   return Decoration.set(marks);
 }
 
-/** An editor of YAML. */
+/** YAML editor. */
 export class Editor {
   readonly #view: EditorView;
   /** True while the page itself changes the text. */
@@ -134,7 +134,7 @@ export class Editor {
     return this.#view.state.doc.toString();
   }
 
-  /** Another text, which is none that a person typed. */
+  /** Replaces the text programmatically, without an edit event. */
   set text(text: string) {
     if (text === this.text) {
       return;
@@ -144,37 +144,37 @@ export class Editor {
     this.#isQuiet = false;
   }
 
-  /** Underlines what was found. Places beyond the text are cut: a text may be newer than what was found in it. */
+  /** Underlines findings. Clamps positions, because the text may be newer than the findings. */
   show(diagnostics: Diagnostic[]): void {
     const end = this.#view.state.doc.length;
     const within = diagnostics.map((d) => ({ ...d, from: Math.min(d.from, end), to: Math.min(Math.max(d.to, d.from), end) }));
     this.#view.dispatch(setDiagnostics(this.#view.state, within));
   }
 
-  /** Marks the lines that differ from this text; none without one. */
+  /** Highlights lines that differ from the given text, if any. */
   compareWith(baseline: string | undefined): void {
     this.#view.dispatch({ effects: setBaseline.of(baseline) });
   }
 
-  /** Brings a place into view, in the middle. */
+  /** Scrolls a position to the center. */
   reveal(from: number): void {
     const at = Math.min(from, this.#view.state.doc.length);
     this.#view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });
   }
 
-  /** Puts the cursor at a place and the keyboard into the editor. */
+  /** Moves the cursor to a position and focuses the editor. */
   goTo(from: number): void {
     this.#view.dispatch({ selection: { anchor: Math.min(from, this.#view.state.doc.length) } });
     this.reveal(from);
     this.#view.focus();
   }
 
-  /** Puts the keyboard into the editor. */
+  /** Focuses the editor. */
   focus(): void {
     this.#view.focus();
   }
 
-  /** After it was hidden, the editor does not know its size. */
+  /** Measures the editor again after it was hidden. */
   measure(): void {
     this.#view.requestMeasure();
   }

@@ -1,4 +1,4 @@
-// The examples of the repository, by topic. The build makes them of `examples/`.
+// The examples of the repository, by topic. The build generates them from `examples/`.
 import type { Input } from "./input.js";
 import generated from "../generated/examples.json" with { type: "json" };
 
@@ -21,7 +21,7 @@ const TOPICS: Record<string, string> = {
   status: "The status of a Job",
 };
 
-/** Fills a list of choices. The first one is no example. */
+/** Fills the list of examples. The first option selects none. */
 export function fillChoices(select: HTMLSelectElement, none: string): void {
   const option = (value: string, text: string): HTMLOptionElement => new Option(text, value);
   select.replaceChildren(option("", none));

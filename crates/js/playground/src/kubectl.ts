@@ -1,7 +1,7 @@
-// The result as a terminal shows it.
+// The result as kubectl prints it.
 import type { AdmissionRequest, Verdict } from "managed-by/web";
 
-/** The name that the manifests in `deploy/` give the webhook. */
+/** Name of the webhook in the manifests in `deploy/`. */
 const WEBHOOK = "clusterwide-managed-by.kubewarden.admission";
 
 export interface Line {

@@ -32,7 +32,7 @@ const STATES: Record<StateId, State> = {
 
 /** Layout of the boxes: from left to right in a wide window, downwards in a narrow one. */
 interface Layout {
-  /** The place of each state, along the way of a Job and across it. */
+  /** Grid position of each state. */
   places: Record<StateId, { along: number; across: number }>;
   isDown: boolean;
   /** Distance between states. */
@@ -77,7 +77,7 @@ const DOWN: Layout = {
   bow: { near: 4, far: 366, middle: 100 },
 };
 
-/** The steps worth an arrow: the way of a Job. One is drawn if it is allowed. */
+/** Transitions to draw as arrows if they are allowed. */
 const WAY: [StateId, StateId][] = [
   ["none", "running"],
   ["none", "suspended"],
@@ -89,7 +89,7 @@ const WAY: [StateId, StateId][] = [
   ["target", "failed"],
 ];
 
-/** The state that a status is in. */
+/** Returns the state of a status. */
 export function stateOf(status: unknown): StateId {
   const { conditions, startTime } = (status ?? {}) as { conditions?: unknown; startTime?: unknown };
   const held = new Set<unknown>();
@@ -118,7 +118,7 @@ function isAllowed(from: StateId, to: StateId, settings: Settings | string, rele
   return result.objects.every((evaluated) => verdictOf(evaluated, release).allowed);
 }
 
-/** The picture for an update of a Job's status: the steps that are allowed, and the one that is taken. */
+/** Draws the diagram for a status update: the allowed transitions, and the requested one. */
 export function machine(request: AdmissionRequest, isTakenAllowed: boolean, settings: Settings | string, release: string): HTMLElement | undefined {
   if (request.kind.kind !== "Job" || request.kind.group !== "batch" || request.subResource !== "status") {
     return undefined;
@@ -148,7 +148,7 @@ function arrowHead(kind: string): SVGElement {
   return svg("marker", { id: `head-${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, shape);
 }
 
-/** The upper left corner of a box. */
+/** Returns the upper left corner of a box. */
 function corner({ places, isDown }: Layout, id: StateId): { x: number; y: number } {
   const { along, across } = places[id];
   return isDown ? { x: across, y: along } : { x: along, y: across };
@@ -166,7 +166,7 @@ function box(state: State, { x, y }: { x: number; y: number }, isFrom: boolean, 
   );
 }
 
-/** A step from the edge of one box to the edge of another; one that goes back, or past a box, in a bow. */
+/** Draws a transition between two boxes, as a curve if it goes back or passes another box. */
 function arrow(layout: Layout, from: StateId, to: StateId, kind: string): SVGElement {
   const { isDown, pitch, bow } = layout;
   const [a, b] = [layout.places[from], layout.places[to]];
@@ -174,7 +174,7 @@ function arrow(layout: Layout, from: StateId, to: StateId, kind: string): SVGEle
   const point = (along: number, across: number): string => (isDown ? `${across} ${along}` : `${along} ${across}`);
   const path = { class: `step ${kind}`, "marker-end": `url(#head-${kind})` };
   if (a.along === b.along) {
-    // Beside each other: two lanes, one for each way.
+    // Neighboring boxes have one lane per direction.
     const isForth = a.across < b.across;
     const lane = a.along + length / 2 + (isForth ? -1 : 1) * Math.min(14, length / 4);
     const [start, end] = isForth ? [a.across + breadth, b.across - 2] : [a.across, b.across + breadth + 2];

@@ -30,7 +30,7 @@ const spoken = byId("spoken");
 fillChoices(choices, "Choose an example");
 switchWith(byId("theme"));
 if ("serviceWorker" in navigator && location.protocol === "https:" || location.hostname === "localhost") {
-  // The page works without it; with it, without a network too.
+  // Optional: with the service worker, the page also works offline.
   navigator.serviceWorker?.register(new URL("./sw.js", import.meta.url)).catch(() => undefined);
 }
 
@@ -52,7 +52,7 @@ const history = new ReplayView((opened) => {
   put({ ...readInput(), ...opened });
   editors.object.focus();
 });
-let result: Result = { evaluated: [], troubles: [], unknown: [] };
+let result: Result = { evaluated: [], problems: [], unknown: [] };
 
 function readInput(): Input {
   return {
@@ -130,10 +130,10 @@ function evaluate(): void {
       document.getElementById(`release-${chosen}`)?.focus();
     },
     goTo: (from) => goTo("object", from),
-    goToTrouble: (index) => {
-      const trouble = result.troubles[index];
-      if (trouble !== undefined) {
-        goTo(trouble.part, trouble.position.from);
+    goToProblem: (index) => {
+      const problem = result.problems[index];
+      if (problem !== undefined) {
+        goTo(problem.part, problem.position.from);
       }
     },
   });
@@ -143,7 +143,7 @@ function evaluate(): void {
 
 function underline(): void {
   const diagnostics: Record<Part, Diagnostic[]> = { object: [], oldObject: [], settings: [] };
-  for (const { part, position, message } of result.troubles) {
+  for (const { part, position, message } of result.problems) {
     diagnostics[part].push({ from: position.from, to: position.to, severity: "error", message });
   }
   for (const finding of result.evaluated.flatMap((evaluated) => verdictOf(evaluated, release.value).findings)) {
@@ -227,7 +227,7 @@ byId("share").addEventListener("click", async () => {
     await navigator.clipboard.writeText(link.href);
     button.textContent = "Link copied";
   } catch {
-    // Without leave to write to the clipboard the link is in the address bar.
+    // Without clipboard permission, the link is in the address bar.
     button.textContent = "Link in the address bar";
   }
   setTimeout(() => {
@@ -331,7 +331,7 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** The rejected example of a rule, as its page has it. */
+/** Returns the rejected example from a rule's page. */
 function ofRule(id: string): Input | undefined {
   if (!rules().some((rule) => rule.id === id)) {
     return undefined;

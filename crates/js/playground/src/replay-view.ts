@@ -1,11 +1,11 @@
-// A history that was dropped on the page: how far it is, a timeline, and what was found.
+// Replay of a history: progress, timeline and findings.
 import { explain, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { byId, h, prose, svg } from "./dom.js";
 import type { Operation, Input } from "./input.js";
 import type { Job, WorkerMessage } from "./replay-worker.js";
 import { toYaml } from "./yaml.js";
 
-/** The width of the timeline in bars. */
+/** Number of bars in the timeline. */
 const BARS = 120;
 /** Maximum number of listed steps. */
 const LISTED = 200;
@@ -16,7 +16,7 @@ interface Bar {
   skipped: number;
 }
 
-/** Replays files. One at a time: a new one ends the one before. */
+/** Replays one file at a time. A new replay cancels the previous one. */
 export class ReplayView {
   readonly #panel = byId("replay");
   readonly #progress = byId<HTMLProgressElement>("replay-progress");

@@ -2,7 +2,7 @@
 import { init, ManagedByError, replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { type States, statesOf } from "./states.js";
 
-/** A file to replay with settings, or to look for the states of a step in. */
+/** File to replay with settings, or to search for the states of a step. */
 export type Job = { file: Blob; settings: string } | { file: Blob; step: ReplayStep };
 
 export type WorkerMessage =
@@ -68,9 +68,9 @@ async function find(file: Blob, step: ReplayStep): Promise<void> {
   post({ kind: "states", states: await statesOf(linesOf(await unpacked(file, file.stream())), step) });
 }
 
-/** The stream of a file, unpacked if the file is. */
+/** Returns the stream of a file, decompressed if necessary. */
 async function unpacked(file: Blob, stream: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
-  // TypeScript knows its input as any kind of bytes.
+  // TypeScript's type accepts any buffer source.
   const unpack = new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>;
   return (await isGzip(file)) ? stream.pipeThrough(unpack) : stream;
 }
@@ -93,7 +93,7 @@ async function isGzip(file: Blob): Promise<boolean> {
   return first === 0x1f && second === 0x8b;
 }
 
-/** A stream as an iterable: not every browser's is one. */
+/** Converts a stream to an iterable, for browsers whose streams are not iterable. */
 async function* chunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

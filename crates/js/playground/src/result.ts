@@ -6,17 +6,17 @@ import type { Input } from "./input.js";
 export type Part = "object" | "oldObject" | "settings";
 
 /** Problem that prevents the evaluation of the input. */
-export interface Trouble {
+export interface InputProblem {
   part: Part;
   position: Position;
   message: string;
 }
 
 export interface Result {
-  /** The objects that were evaluated; one as a rule. */
+  /** Evaluated objects, usually one. */
   evaluated: ObjectVerdict[];
   /** Parts that could not be read, and invalid settings. */
-  troubles: Trouble[];
+  problems: InputProblem[];
   /** Kinds of objects that the policy does not support. */
   unknown: string[];
   /** Reason why a readable object was not reviewed. */
@@ -40,10 +40,10 @@ const NOWHERE: Position = { from: 0, to: 0, line: 1, column: 1, exact: false };
 
 /** Reviews the input, also for every release. */
 export function evaluateInput(input: Input): Result {
-  const { valid, problems } = validateSettings(input.settings);
+  const { valid, problems: settingsProblems } = validateSettings(input.settings);
   if (!valid) {
-    const troubles = problems.map(({ position, message }): Trouble => ({ part: "settings", position: position ?? NOWHERE, message }));
-    return { evaluated: [], troubles, unknown: [] };
+    const problems = settingsProblems.map(({ position, message }): InputProblem => ({ part: "settings", position: position ?? NOWHERE, message }));
+    return { evaluated: [], problems, unknown: [] };
   }
   const groups = input.groups.split(",").map((group) => group.trim());
   const options = {
@@ -57,9 +57,9 @@ export function evaluateInput(input: Input): Result {
     operation === "create"
       ? lint(object, settings, options)
       : diff(oldObject, object, settings, operation === "status" ? { ...options, subResource: "status" } : options);
-  const troubles = unreadable.map(({ text, position, message }): Trouble => ({ part: text === "old" ? "oldObject" : "object", position, message }));
+  const problems = unreadable.map(({ text, position, message }): InputProblem => ({ part: text === "old" ? "oldObject" : "object", position, message }));
   const rejection = objects.map(({ request }) => rejectionReason(request.object, operation === "create" ? undefined : request.oldObject)).find((why) => why !== undefined);
-  return rejection === undefined ? { evaluated: objects, troubles, unknown } : { evaluated: [], troubles, unknown, rejection };
+  return rejection === undefined ? { evaluated: objects, problems, unknown } : { evaluated: [], problems, unknown, rejection };
 }
 
 /** Returns the reason why an API server would not accept the text as an object. */

@@ -3,16 +3,16 @@ import { checked, type Input } from "./input.js";
 
 const KEY = "managed-by-edits";
 
-/** Keeps a input. */
+/** Saves the input. */
 export function save(input: Input): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(input));
   } catch {
-    // A browser that forbids storage forgets it.
+    // The browser may block storage.
   }
 }
 
-/** The input of the last visit. */
+/** Returns the input of the last visit. */
 export function saved(): Input | undefined {
   try {
     const text = localStorage.getItem(KEY);
@@ -22,11 +22,11 @@ export function saved(): Input | undefined {
   }
 }
 
-/** Forgets it. */
+/** Deletes the saved input. */
 export function forget(): void {
   try {
     localStorage.removeItem(KEY);
   } catch {
-    // A browser may forbid storage.
+    // The browser may block storage.
   }
 }

@@ -1,11 +1,11 @@
-// The little of JSON Schema that completion reads, and the schemas of the objects: what rules read of them, and what people write around it.
+// Subset of JSON Schema for completion, and schemas of the objects: fields that rules evaluate, and other common fields.
 import type { Kind } from "managed-by/web";
 
 export interface Schema {
   type?: string | string[];
   description?: string;
   enum?: unknown[];
-  /** Values worth proposing where others may stand too. */
+  /** Suggested values, if others are allowed too. */
   examples?: string[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema | boolean;
@@ -74,7 +74,7 @@ const JOB_STATUS: Record<string, Schema> = {
 
 const EXTERNAL = "kueue.x-k8s.io/multikueue";
 
-/** The schema of an object, by the kind that its text names, if it names one. */
+/** Returns the schema of an object by its kind. */
 export function objectSchema(kinds: Kind[], apiVersion: string, kind: string): Schema {
   const known = kinds.find((k) => k.kind === kind && k.versions.some((version) => `${k.group}/${version}` === apiVersion));
   const spec: Record<string, Schema> = known?.kind === "Job" ? { ...JOB_SPEC } : {};
@@ -105,7 +105,7 @@ function put(schema: Schema, path: string[], leaf: Schema): void {
   put(next, rest, leaf);
 }
 
-/** The schema of the settings, with the kinds that the policy knows where any kind may stand: settings may declare more. */
+/** Returns the schema of the settings with the supported kinds as suggestions. */
 export function settingsSchemaWith(kinds: Kind[], schema: Schema): Schema {
   const controller = schema.properties?.["controllers"]?.additionalProperties;
   const items = typeof controller === "object" ? controller.properties?.["kinds"]?.items : undefined;

@@ -1,4 +1,4 @@
-// The states of an object in a history: the one that a step is about, and the one before it.
+// Finds the states of an object before and after a step of a history.
 import type { ReplayStep } from "managed-by/web";
 
 /** The object before and after a step. */
@@ -27,7 +27,7 @@ export async function statesOf(lines: AsyncIterable<string>, step: ReplayStep): 
     }
     const document = text;
     text = "";
-    // Most documents are about other objects: reading them as JSON would take longest.
+    // Most documents contain other objects. Parsing them as JSON would be slow.
     if (!document.includes(JSON.stringify(step.object.name))) {
       continue;
     }
@@ -43,7 +43,7 @@ export async function statesOf(lines: AsyncIterable<string>, step: ReplayStep): 
   return undefined;
 }
 
-/** The object in a watch event, an audit event, or alone. */
+/** Returns the object of a watch event or an audit event, or a plain object. */
 function stateIn(text: string): Document | undefined {
   try {
     const document = JSON.parse(text) as Document;

@@ -1,4 +1,4 @@
-// Dark and light: as the system has it, until a person chooses.
+// Dark and light theme: the system's, unless the user selects one.
 
 type Theme = "light" | "dark";
 
@@ -10,7 +10,7 @@ function current(): Theme {
   return chosen === "dark" || chosen === "light" ? chosen : system.matches ? "dark" : "light";
 }
 
-/** Lets a button switch the theme. What was chosen is remembered on this machine and nowhere else. */
+/** Makes a button switch the theme. The choice is stored in the browser. */
 export function switchWith(button: HTMLElement): void {
   const label = (): void => {
     const other = current() === "dark" ? "light" : "dark";
@@ -31,11 +31,11 @@ function remember(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // A browser that forbids storage forgets the choice.
+    // The browser may block storage.
   }
 }
 
-/** Takes the choice of an earlier visit. */
+/** Restores the theme of an earlier visit. */
 export function recall(): void {
   try {
     const chosen = localStorage.getItem(KEY);
@@ -43,6 +43,6 @@ export function recall(): void {
       document.documentElement.dataset["theme"] = chosen;
     }
   } catch {
-    // A browser may forbid storage.
+    // The browser may block storage.
   }
 }

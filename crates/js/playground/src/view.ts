@@ -8,8 +8,8 @@ import { machine } from "./machine.js";
 export interface Actions {
   /** Shows the position of a finding in the editor. */
   goTo(from: number): void;
-  /** Shows the position of trouble in one of the editors. */
-  goToTrouble(index: number): void;
+  /** Shows the position of a problem in one of the editors. */
+  goToProblem(index: number): void;
   /** Selects a release. */
   choose(release: string): void;
 }
@@ -40,7 +40,7 @@ export function show(parent: HTMLElement, result: Result, settings: Settings | s
     ...releases(evaluated, release, actions),
     terminal(evaluated),
     ...(evaluated.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.remark}.`)]),
-    ...troubles(result, actions),
+    ...problems(result, actions),
     findings(evaluated.verdict.findings, actions),
     ...optional(machine(evaluated.request, evaluated.verdict.allowed, settings, release), "The step"),
     ...rest(more),
@@ -52,7 +52,7 @@ export function show(parent: HTMLElement, result: Result, settings: Settings | s
 
 function showNoVerdict(parent: HTMLElement, result: Result, actions: Actions): string {
   const [unknown] = result.unknown;
-  const isBroken = result.troubles.length > 0;
+  const isBroken = result.problems.length > 0;
   const [word, text] = isBroken
     ? ["Invalid input", "The input cannot be evaluated:"]
     : unknown !== undefined
@@ -62,7 +62,7 @@ function showNoVerdict(parent: HTMLElement, result: Result, actions: Actions): s
         : ["No object", "Write an object on the left, or choose an example above."];
   parent.replaceChildren(
     h("div", { class: "headline none" }, h("p", { class: "word" }, word), h("p", { class: "subject" }, text)),
-    ...troubles(result, actions),
+    ...problems(result, actions),
   );
   return `${word}. ${text}`;
 }
@@ -109,15 +109,15 @@ function optional(node: HTMLElement | undefined, title: string): HTMLElement[] {
 
 const PARTS = { object: "object", oldObject: "old object", settings: "settings" };
 
-function troubles(result: Result, actions: Actions): HTMLElement[] {
-  if (result.troubles.length === 0) {
+function problems(result: Result, actions: Actions): HTMLElement[] {
+  if (result.problems.length === 0) {
     return [];
   }
-  const items = result.troubles.map(({ part, position, message }, index) => {
-    const go = h("button", { type: "button", class: "place", onclick: () => actions.goToTrouble(index) }, `${PARTS[part]}, line ${position.line}`);
+  const items = result.problems.map(({ part, position, message }, index) => {
+    const go = h("button", { type: "button", class: "place", onclick: () => actions.goToProblem(index) }, `${PARTS[part]}, line ${position.line}`);
     return h("li", {}, h("p", { class: "message" }, message), go);
   });
-  return [h("ul", { class: "troubles" }, ...items)];
+  return [h("ul", { class: "problems" }, ...items)];
 }
 
 function findings(found: Finding[], actions: Actions): HTMLElement {

@@ -1,6 +1,6 @@
-// Objects as YAML, as people write it: enough for what JSON holds.
+// Formats JSON values as YAML.
 
-/** A value as YAML. */
+/** Formats a value as YAML. */
 export function toYaml(value: unknown): string {
   return `${block(value, "")}\n`.replace(/^\n/, "");
 }
@@ -19,7 +19,7 @@ function block(value: unknown, indent: string): string {
   return typeof value === "string" ? scalar(value) : JSON.stringify(value ?? null);
 }
 
-/** Text without quotes where YAML reads it as the same text. */
+/** Formats a string, without quotes if YAML parses it as the same string. */
 function scalar(text: string): string {
   const isPlain = /^[A-Za-z_][\w./-]*$/.test(text) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(text);
   return isPlain ? text : JSON.stringify(text);

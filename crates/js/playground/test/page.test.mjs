@@ -1,4 +1,4 @@
-// The page in a real browser.
+// Tests the page in a real browser.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,20 +24,20 @@ after(async () => {
 async function onPage(act, { hash = "", ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
-  const troubles = [];
-  page.on("pageerror", (error) => troubles.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.protocol !== "blob:" && !request.url().startsWith(server.url)) {
-      troubles.push(`request to ${url.href}`);
+      problems.push(`request to ${url.href}`);
     }
   });
   try {
     await page.goto(server.url + hash);
     await page.waitForSelector("body.ready");
     await act(page, context);
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(problems, []);
   } finally {
     await context.close();
   }
@@ -47,7 +47,7 @@ const word = (page) => page.locator(".headline .word").innerText();
 const printed = (page) => page.locator(".terminal pre").innerText();
 const editor = (page) => page.locator("#panel-object .cm-content");
 
-/** Puts a text into the editor that is open, as a paste does. */
+/** Pastes text into the open editor. */
 async function paste(page, text) {
   await page.locator('[role="tabpanel"]:not([hidden]) .cm-content').click();
   await page.keyboard.press("Control+a");
@@ -64,7 +64,7 @@ test("every example gets the engine's verdict", async () => {
     assert.deepEqual(names.sort(), [...expected.keys()].sort());
     for (const [name, { response }] of expected) {
       await page.selectOption("#example", name);
-      // The engine responses from the settings.
+      // The engine uses the release in the settings.
       await page.selectOption("#release", "settings");
       // An unsupported kind has no verdict and no controller.
       if (response.audit_annotations === undefined) {
@@ -110,13 +110,13 @@ test("each editor reports malformed input with its position", async () => {
   await onPage(async (page) => {
     await paste(page, "apiVersion: batch/v1\nkind: Job\nmetadata: [\n");
     assert.equal(await word(page), "Invalid input");
-    assert.equal(await page.locator(".troubles li").count(), 1);
+    assert.equal(await page.locator(".problems li").count(), 1);
     await paste(page, JOB);
     await page.getByRole("tab", { name: "Settings" }).click();
     await paste(page, "role: manager\nrules:\n  managed-by/formt: deny\n");
-    assert.equal(await page.locator(".troubles li").count(), 2);
+    assert.equal(await page.locator(".problems li").count(), 2);
     assert.deepEqual(await page.locator("#panel-settings .cm-lintRange-error").allInnerTexts(), ["manager", "managed-by/formt"]);
-    await page.locator(".troubles .place").last().click();
+    await page.locator(".problems .place").last().click();
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Settings of the policy, as YAML");
     await paste(page, "role: worker\n");
     assert.match(await word(page), /^Denied\s*403/);
@@ -246,7 +246,7 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     await page.selectOption("#operation", "status");
     await page.getByRole("tab", { name: "Object", exact: true }).click();
     await paste(page, complete);
-    // A Complete without SuccessCriteriaMet: only 1.30 takes it.
+    // Complete without SuccessCriteriaMet is allowed only in 1.30.
     assert.match(await word(page), /^Denied/);
     assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["passes", ...Array(7).fill("denies")]);
     assert.equal(await page.locator('.releases [aria-pressed="true"]').innerText(), "1.37\ndenies");
@@ -478,7 +478,7 @@ test("the page works with the keyboard alone", async () => {
   });
 });
 
-/** Long tasks of the page, from now on. */
+/** Starts recording the page's long tasks. */
 const watch = (page) =>
   page.evaluate(() => {
     window.long = [];
@@ -494,7 +494,7 @@ test("the page stays responsive while it replays 20 MB", async (t) => {
   await onPage(async (page) => {
     await watch(page);
     const began = Date.now();
-    // From the disk, as people do: a buffer would be unpacked by the page.
+    // Load from disk, because the page would unpack a buffer.
     await page.setInputFiles("#file", path);
     await page.waitForSelector("#replay-progress:not([hidden])");
     await page.waitForSelector(".sums", { timeout: 120_000 });
@@ -525,7 +525,7 @@ test("dropped files are replayed: compressed, malformed, empty, or with invalid 
       );
       await page.dispatchEvent("body", "dragover", { dataTransfer: transfer });
       await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
-      // Progress is hidden before it begins, too: what counts is the text in the end.
+      // The progress bar is also hidden before the start, so wait for the final text.
       await page.locator("#replay", { hasText: expected }).waitFor();
     };
     await drop(gzipSync(history(50_000)), "jobs.ndjson.gz", /cannot decrease the failed counter/);
@@ -563,7 +563,7 @@ for (const colorScheme of ["light", "dark"]) {
       mkdirSync(screens, { recursive: true });
       await onPage(
         async (page) => {
-          // The page's own policy forbids scripts of others.
+          // The page's CSP blocks other scripts.
           const scan = async (name) => {
             await page.screenshot({ path: join(screens, `${name}-${colorScheme}-${width}.png`), fullPage: true });
             const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);

@@ -26,7 +26,7 @@ export async function serve() {
   return { url: `http://localhost:${server.address().port}${BASE}`, close: () => server.close() };
 }
 
-/** The browser: BROWSER, or where systems have theirs. */
+/** Launches the browser: BROWSER, or one at a common path. */
 export async function launch() {
   const places = [process.env.BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
   const executablePath = places.find((place) => place && existsSync(place));
@@ -37,13 +37,13 @@ export async function launch() {
   return chromium.launch({ executablePath, args });
 }
 
-/** The library's response to each example, by name. */
+/** Returns the library's response to each example, by name. */
 export function responses() {
   const lines = readFileSync(join(root, "target/expected.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
   return new Map(lines.filter(({ name }) => /^[a-z]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
 }
 
-/** A history of this size: recorded ones again and again, under new names. */
+/** Generates a history of the given size from recordings with new object names. */
 export function history(bytes) {
   const traces = ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "training-operator-1.9"].map((trace) => readFileSync(join(root, `parity/traces/${trace}.ndjson`), "utf8"));
   const failing = (n) => {
