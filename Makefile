@@ -140,6 +140,7 @@ CHART := charts/managed-by-policy
 HELM_DOCS := go run github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2 --chart-search-root charts --sort-values-order file
 .PHONY: generate
 generate: ## Update generated files: pages, schemas, results in examples, guides and transcripts; with Helm and Go also deploy/ and the chart's README
+	@$(XTASK) generate # renders the manifests that the next command tests
 	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test conditions
 	@$(XTASK) generate
 	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because go is not on the PATH"; fi
