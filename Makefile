@@ -223,7 +223,7 @@ verify-reproducible: policy.wasm ## Build the module in another directory and co
 	cmp policy.wasm $(COPY)/policy.wasm && echo "reproducible: $$(sha256sum < policy.wasm | cut -d ' ' -f 1)"
 
 .PHONY: cli cli-archive cli-image krew-manifest bench-cli
-cli: setup ## Build the command line: target/native/managed-by
+cli: setup ## Build the CLI: target/native/managed-by
 	cargo build --quiet --profile native --package managed-by-cli
 
 # Target triple of the host.
