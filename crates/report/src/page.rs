@@ -64,7 +64,7 @@ fn summary(report: &Report) -> Markup {
         p {
             "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
             (report.status_writes) " of them to a status. "
-            @if report.other_controllers > 0 { "Writes to objects of other controllers, (skipped): " (report.other_controllers) ". " }
+            @if report.other_controllers > 0 { "Skipped writes to objects of other controllers: " (report.other_controllers) ". " }
             "Each write was evaluated with the rules of every release. Result: " strong { (conforms) } "."
         }
     }
