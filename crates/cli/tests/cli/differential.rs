@@ -46,7 +46,7 @@ fn found(folder: &std::path::Path, request: &Value, settings: &str) -> Value {
 }
 
 /// Returns true if the objects represent the whole request for `lint` and `diff`. A manifest cannot represent a deletion,
-/// another version than its own, or a status in a create, and its name and namespace must match the request and the old
+/// another version than its own, a status in a create, or an update without a change, and its name and namespace must match the request and the old
 /// object.
 fn is_derived_from_objects(request: &Value) -> bool {
     let object = &request["object"];
@@ -61,7 +61,7 @@ fn is_derived_from_objects(request: &Value) -> bool {
     let is_stored = object["status"].as_object().is_some_and(|s| !s.is_empty());
     let has_own_operation = match request["operation"].as_str().unwrap() {
         "CREATE" => !is_stored,
-        operation => operation == "UPDATE",
+        operation => operation == "UPDATE" && object != &request["oldObject"],
     };
     let sub_resource = request["subResource"].as_str().unwrap_or("");
     let (metadata, old) = (&object["metadata"], &request["oldObject"]["metadata"]);
