@@ -5,15 +5,6 @@
 //! feature `parallel`) and compiles to WebAssembly, so the command line and the npm package return the same results. A
 //! test of the module uses [`Evaluator`] too. All verdicts come from the library.
 //!
-//! - [`Document::all`] parses the YAML or JSON documents of a text, and [`Document::locate`] returns the position of a
-//!   finding's path in the text.
-//! - [`manifest::objects`] lists the objects in a document, each with its CREATE request; [`manifest::updates`] returns
-//!   the updates between two objects.
-//! - [`Evaluator`] evaluates a request under one release or several, and returns an owned [`ObjectReport`].
-//! - [`Replay`] evaluates recorded history chunk by chunk and keeps a [`Tally`]. [`StatusWriters`] lists the writers of
-//!   each status.
-//! - [`SettingsText`] finds the policy's settings in a settings file or a policy manifest.
-//!
 //! ```
 //! use managed_by_offline::{Document, Evaluator, manifest};
 //! use managed_by::{Settings, UserInfo};

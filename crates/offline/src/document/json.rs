@@ -114,11 +114,14 @@ impl<'t> Children<'t> {
             let elements = elements(json).unwrap_or_default().into_iter();
             return Self::Elements(elements.map(|value| Node::new(value, value)).collect());
         };
-        let members = members.raw().iter().filter_map(|(name, value)| {
-            let key = name.strip_prefix('"')?.strip_suffix('"')?;
-            Some((string(name)?, Node::new(key, value)))
-        });
-        Self::Members(members.collect())
+        let mut nodes = BTreeMap::new();
+        for (raw, value) in members.raw() {
+            let key = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
+            if let (Some(name), Some(key)) = (string(raw), key) {
+                nodes.insert(name, Node::new(key, value));
+            }
+        }
+        Self::Members(nodes)
     }
 }
 

@@ -82,8 +82,12 @@ impl<'s> ObjectHistory<'s> {
         let states = in_groups(&first, |(_, (state, json)), states| {
             states.push(state.earlier(json));
         });
-        let identities = first.into_iter().map(|(identity, _)| identity);
-        identities.zip(states).collect()
+        let mut previous = PreviousStates::new();
+        // Collecting a map would add a sort to the npm module.
+        for ((identity, _), state) in first.into_iter().zip(states) {
+            previous.insert(identity, state);
+        }
+        previous
     }
 
     /// Returns the task for each record, and the final state of each object in the chunk.

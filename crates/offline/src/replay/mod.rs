@@ -162,19 +162,20 @@ fn sort_writes(items: &mut Vec<Item<'_>>) {
         let version = write.state.metadata.resource_version?;
         Some((write.state.identity(), version, index))
     });
-    let mut positions: Vec<_> = writes.collect();
-    positions.sort_by(|(a, ..), (b, ..)| a.cmp(b));
-    let is_sorted = positions
-        .is_sorted_by(|(a, a_version, _), (b, b_version, _)| a != b || a_version <= b_version);
-    if is_sorted {
-        return;
-    }
-    let mut sorted = positions.clone();
-    sorted.sort_by(|(a, a_version, _), (b, b_version, _)| (a, a_version).cmp(&(b, b_version)));
+    let mut sorted: Vec<_> = writes.collect();
+    let unversioned = sorted
+        .iter()
+        .map(|(identity, _, index)| (identity.clone(), 0, *index));
+    let mut positions: Vec<_> = unversioned.collect();
+    positions.sort_unstable();
+    sorted.sort_unstable();
     for ((.., position), (.., index)) in positions.iter().zip(&sorted) {
         if let Some(target) = order.get_mut(*position) {
             *target = *index;
         }
+    }
+    if order.is_sorted() {
+        return;
     }
     let mut unsorted: Vec<_> = std::mem::take(items).into_iter().map(Some).collect();
     let sorted = order.into_iter();
