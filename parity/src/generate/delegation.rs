@@ -1,5 +1,10 @@
 //! Generates changes of `managedBy` and status updates of every kind, each with settings, for the rules that depend on both.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the index of a JSON value returns null if there is no such member"
+)]
+
 use std::sync::LazyLock;
 
 use managed_by::{Settings, kinds};
