@@ -105,7 +105,7 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
             (None, Some(update), None) => ("UPDATE", "", object(&update[0]), object(&update[1])),
             (None, None, Some(status)) => ("UPDATE", "status", with(&status[0]), with(&status[1])),
             _ => panic!(
-                "expected exactly expected exactly one of create, update and status: {case:?}"
+                "expected exactly one of create, update and status: {case:?}"
             ),
         };
     let is_wanted = |kind: &&&Kind<'_>| {
