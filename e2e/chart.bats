@@ -57,7 +57,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   for version in $(kubectl api-versions | grep /); do
     kubectl get --raw "/apis/$version" | jq -r --arg version "$version" '.resources[] | "--api-versions=\($version)/\(.kind)"'
   done >versions
-  # Nobody installed Kubewarden, and with its kind the list counts as that of a cluster.
+  # Kubewarden is not installed; adding its kind makes the chart treat --api-versions as a cluster's list.
   echo --api-versions=policies.kubewarden.io/v1/ClusterAdmissionPolicy >>versions
   for policy in management worker hybrid; do
     rendered cluster "$policy" >here.json

@@ -40,7 +40,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 }
 
 @test "install: without projects, only Jobs and CronJobs" {
-  # As the README says, from the registry.
+  # From the registry, as in the README.
   helm install managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --set role=management >notes
   active
   is "managed-by-monitor monitor" policies
@@ -132,7 +132,7 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 
 @test "everything that the chart has, and uninstall: nothing is left behind, and nothing of others is removed" {
   job kept "$DELEGATED" | kubectl create -n team-a -f -
-  # Of somebody else.
+  # Objects that the chart does not own.
   kubectl create clusterrole mine --verb=get --resource=pods
   sed 's/name: managed-by-monitor/name: other/; s/team-a-admins/others/' "$ROOT/deploy/worker.yml" | kubectl apply -f -
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'pods.enabled=true,networkPolicy.enabled=true,networkPolicy.apiServers={10.244.0.1/32},dashboard.enabled=true' \

@@ -118,7 +118,7 @@ scan() {
     --loglevel info --namespace "$1" --policy-server-url https://policy-server-default.kubewarden.svc:8443 --extra-ca "$RUN/kubewarden-ca.crt" \
     --client-cert "$RUN/scanner/tls.crt" --client-key "$RUN/scanner/tls.key" 2>&1
 }
-# What the reports say of an object, a policy in each line: report NAMESPACE KIND NAME
+# Prints the report results of an object, one policy per line: report NAMESPACE KIND NAME
 report() {
   kubectl get reports.openreports.io -n "$1" -o json |
     jq -r --arg kind "$2" --arg name "$3" '.items[] | select(.scope.kind == $kind and .scope.name == $name) | .results[] | [.result, .severity, .category, .message // ""] | join(" | ")'

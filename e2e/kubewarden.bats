@@ -123,7 +123,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   soon active_jobs 20
   kubectl patch job run1 -n team-jobs -p 'spec: {suspend: true}'
   soon active_jobs 19
-  # Another writer may have been faster: 409. The policy says 403 and 422.
+  # Another writer may have been faster: 409. The policy responds with 403 and 422.
   audit cluster "$(by "$JOB_CONTROLLER") | $STATUS | select(.objectRef.namespace == \"team-jobs\") | .responseStatus.code" >codes
   [ "$(grep -c 200 codes)" -gt 20 ]
   fails grep -vE '200|409' codes
@@ -241,7 +241,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   rm "$RUN/pods/grace"
   find answers -size 0 -delete
   cat answers/*.json | jq -r '.message // "written"' | tee writes | sort | uniq -c
-  # In whatever words the API server says that the connection broke.
+  # The API server has several messages for a broken connection.
   fails grep -v 'written\|connection reset by peer$\|broken pipe$\|EOF$\|use of closed network connection$\|client connection lost$' writes
   [ "$(grep -c written writes)" -gt 400 ]
   [ $(($(grep -vc written writes) * 50)) -lt "$(wc -l <writes)" ]

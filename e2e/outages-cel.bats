@@ -60,7 +60,7 @@ outage() {
   outage gone true
 }
 
-@test "away: what people do every day is neither rejected nor delayed, and nobody is warned" {
+@test "away: ordinary writes of users are neither rejected nor delayed, without warnings" {
   quietly ana create -f - <<<"$(queued daily)"
   quietly ana label job daily a=b
   quietly ana create -f - <<<"$(set_of_two daily)"

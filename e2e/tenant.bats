@@ -190,7 +190,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
 }
 
 # docs/custom-kinds.md
-@test "a declared kind without a status subresource: its field is judged, and nothing of its status" {
+@test "a declared kind without a status subresource: its field is checked, and its status is not" {
   workflow argo 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
   refused '[managed-by/immutable]' tenant patch workflow argo --type=merge -p 'spec: {managedBy: acme.io/x}'
   for phase in Succeeded Failed; do quietly tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done

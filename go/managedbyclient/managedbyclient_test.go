@@ -39,7 +39,7 @@ func job() *batchv1.Job {
 
 var start = metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 
-func TestWritesAreJudged(t *testing.T) {
+func TestWritesAreChecked(t *testing.T) {
 	status := func(change func(*batchv1.JobStatus), how func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
 		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
 			new := stored.DeepCopy()
@@ -193,8 +193,8 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 }
 
-// TestResponseOfAnApplyIsJudged writes the object between an apply and the next read.
-func TestResponseOfAnApplyIsJudged(t *testing.T) {
+// TestResponseOfAnApplyIsChecked writes the object between an apply and the next read.
+func TestResponseOfAnApplyIsChecked(t *testing.T) {
 	r := recorded.New(t.Context())
 	unchanged := fake.NewClientBuilder().WithObjects(job()).Build()
 	checked := func() client.Client {

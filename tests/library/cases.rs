@@ -104,9 +104,7 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
             (Some(new), None, None) => ("CREATE", "", none, object(new)),
             (None, Some(update), None) => ("UPDATE", "", object(&update[0]), object(&update[1])),
             (None, None, Some(status)) => ("UPDATE", "status", with(&status[0]), with(&status[1])),
-            _ => panic!(
-                "expected exactly one of create, update and status: {case:?}"
-            ),
+            _ => panic!("expected exactly one of create, update and status: {case:?}"),
         };
     let is_wanted = |kind: &&&Kind<'_>| {
         kind.name() == name && (version.is_empty() || kind.versions().contains(&version))

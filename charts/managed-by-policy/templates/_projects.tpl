@@ -7,7 +7,7 @@ The result is JSON with three lists:
   kinds      all kinds that the policy selects, with those in `settings.custom_kinds`
   problems   each value that is missing; "managed-by.check" fails with them
 
-`helm template` sees no cluster. Then `--api-versions`, which Argo CD passes, or `projects.NAME.enabled` says what is installed, and
+`helm template` has no access to a cluster. Then `--api-versions`, which Argo CD passes, or `projects.NAME.enabled` declares what is installed, and
 `projects.NAME.statusWriters` who writes.
 */}}
 {{- define "managed-by.projects" -}}
@@ -147,13 +147,13 @@ list expects, but only admins of the cluster can bind it.
 {{- range $project.accounts -}}{{- $known = append $known (printf "system:serviceaccount:%s" (replace "/" ":" .)) -}}{{- end -}}
 {{- if $project.accountInAnyNamespace -}}{{- $known = append $known (printf "system:serviceaccount:NAMESPACE:%s" $project.accountInAnyNamespace) -}}{{- end -}}
 {{- if $project.user -}}{{- $known = append $known $project.user -}}{{- end -}}
-{{- printf "projects.%s.statusWriters: the users as which the controllers of %s write, because " $project.name $project.title -}}
+{{- printf "projects.%s.statusWriters: must list the usernames of the controllers of %s, because " $project.name $project.title -}}
 {{- if (index . 0).Values.namespaced -}}
-the admins of a namespace may not look up others
+namespace admins cannot read other namespaces
 {{- else if include "managed-by.isOnline" (index . 0) -}}
-no ClusterRoleBinding names one of its service accounts
+no ClusterRoleBinding references any of its service accounts
 {{- else -}}
-there is no cluster to look up service accounts
+service accounts cannot be looked up without a cluster
 {{- end -}}
 {{- printf "; usual names: %s" (join ", " $known) -}}
 {{- end }}

@@ -149,12 +149,12 @@ def programs():
             text = f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
             rows += f"| {name} | {text} | {memory} MiB | {f'{medians[0][0] / seconds:.1f}x' if is_compared else ''} |\n"
 
-    def said(*command):
+    def output_of(*command):
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    yq = said("yq", "--version").replace("yq (https://github.com/mikefarah/yq/) version ", "yq ")
-    return (f"\n{said('date', '+%F')}, {os.cpu_count()} cores of {model[1] if model else ''}, {said('jq', '--version')}, {yq}, "
+    yq = output_of("yq", "--version").replace("yq (https://github.com/mikefarah/yq/) version ", "yq ")
+    return (f"\n{output_of('date', '+%F')}, {os.cpu_count()} cores of {model[1] if model else ''}, {output_of('jq', '--version')}, {yq}, "
             f"load average {os.getloadavg()[0]:.2f} at the end of the run. Medians of 3 runs that take turns.\n\n{rows}")
 
 

@@ -27,10 +27,10 @@ pub(crate) struct Args {
         hide_possible_values = true
     )]
     pub(crate) color: ColorChoice,
-    /// Print neither summaries nor progress
+    /// Suppress summaries and progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// Ignore managed-by.toml in this folder and its parents
+    /// Ignore managed-by.toml in the current directory and its parents
     #[arg(long, global = true)]
     pub(crate) no_config: bool,
     /// Command to run
@@ -129,7 +129,7 @@ pub(crate) enum SettingsCommand {
         /// Output format
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: Output,
-        /// Print which settings the policies in CEL enforce, and which need the module
+        /// Print which settings the CEL policies enforce, and which require the module
         #[arg(long)]
         cel: bool,
     },
@@ -148,7 +148,7 @@ pub(crate) struct LintArgs {
     /// Files, folders, or - for standard input
     #[arg(value_name = "PATH", default_value = "-")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Write the values that rules suggest into the files
+    /// Apply suggested fixes to the files in place
     #[arg(long)]
     pub(crate) fix: bool,
     #[command(flatten)]
@@ -183,7 +183,7 @@ pub(crate) struct ReviewArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReplayArgs {
-    /// Files, which are merged by the time of audit events, or - for standard input
+    /// Files, or - for standard input; audit events are merged by time
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     /// Print the first N requests with findings in full; by default none for files, and all for standard input
@@ -213,7 +213,7 @@ pub(crate) struct ConformanceArgs {
     /// Policy settings, which may declare custom kinds
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Exit with 0, not 3, if the recording has no write to an object of the controller
+    /// Exit with 0, not 3, if the recording has no writes to objects of the controller
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Output format
@@ -250,13 +250,13 @@ pub(crate) struct FolderArgs {
     /// (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Exclude files that are arguments too, as pre-commit passes them
+    /// Apply --exclude also to files given as arguments, as by pre-commit
     #[arg(long)]
     pub(crate) force_exclude: bool,
     /// Include files that .gitignore and .ignore exclude
     #[arg(long)]
     pub(crate) no_ignore: bool,
-    /// Count files that are neither YAML nor JSON, without exit code 2
+    /// Skip files that are neither YAML nor JSON instead of exiting with code 2
     #[arg(long)]
     pub(crate) skip_unreadable: bool,
     /// Folder that the patterns are relative to, if it is not the working directory.

@@ -108,15 +108,15 @@ fn texts_are_what_kubectl_takes_them_for() {
     assert_eq!(refused, REFUSED);
     assert_eq!(more, READ);
     assert_eq!((both, neither), (86, 29));
-    let said = format!(
+    let sentence = format!(
         "Of {} texts, both read {both}, and alike, and both refuse {neither}. ",
         ANSWERS.lines().count()
     );
-    for said in [
-        said,
+    for sentence in [
+        sentence,
         format!("The command line alone refuses {}, such as", REFUSED.len()),
         format!("kubectl alone refuses {}, such as", READ.len()),
     ] {
-        assert!(PAGE.contains(&said), "docs/parity.md says not: {said}");
+        assert!(PAGE.contains(&sentence), "docs/parity.md lacks: {sentence}");
     }
 }

@@ -24,43 +24,43 @@ const oneOf = (description: string, ...words: unknown[]): Schema => ({ enum: wor
 const METADATA = object({
   name: text("The object's name."),
   namespace: text("Its namespace."),
-  labels: object({ "kueue.x-k8s.io/queue-name": text("The queue of Kueue that admits the workload.") }),
+  labels: object({ "kueue.x-k8s.io/queue-name": text("LocalQueue of Kueue to which the workload is submitted.") }),
   annotations: object({}),
-  finalizers: list(text("Who has to be done before the object is gone.")),
-  deletionTimestamp: time("The object is being deleted since then. Cluster-specific rules are silent."),
+  finalizers: list(text("Finalizers that must be removed before the object is deleted.")),
+  deletionTimestamp: time("Time of the deletion request. Cluster-specific rules do not apply to objects that are being deleted."),
   ownerReferences: list(object({ apiVersion: text(""), kind: text(""), name: text(""), uid: text(""), controller: oneOf("", true, false) })),
-  uid: text("The API server gives it."),
+  uid: text("Set by the API server."),
 });
 
 /** Fields in `spec` of a Job without its template (`k8s.io/api/batch/v1`). */
 const JOB_SPEC: Record<string, Schema> = {
-  suspend: oneOf("Whether the Job waits.", true, false),
+  suspend: oneOf("True if the Job is suspended.", true, false),
   parallelism: count("How many pods run at once."),
   completions: count("How many pods have to succeed."),
   completionMode: oneOf("Whether each pod has an index.", "NonIndexed", "Indexed"),
-  backoffLimit: count("How many pods may fail."),
+  backoffLimit: count("Number of retries before the Job fails."),
   backoffLimitPerIndex: count("How many pods may fail of each index."),
   maxFailedIndexes: count("How many indexes may fail."),
   activeDeadlineSeconds: count("How long the Job may run."),
-  ttlSecondsAfterFinished: count("When the Job is deleted after it has finished."),
+  ttlSecondsAfterFinished: count("Seconds until a finished Job is deleted."),
   podReplacementPolicy: oneOf("When a pod is replaced.", "TerminatingOrFailed", "Failed"),
   successPolicy: object({ rules: list(object({ succeededIndexes: text("Indexes: 0,2-4"), succeededCount: count("") })) }),
   template: object({ metadata: METADATA, spec: object({ restartPolicy: oneOf("", "Never", "OnFailure"), containers: list(object({ name: text(""), image: text(""), command: list(text("")) })) }) }),
 };
 
 const CONDITION = object({
-  type: { type: "string", description: "What the condition is about.", examples: ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget", "Suspended"] },
-  status: oneOf("Whether it holds, as text.", "True", "False", "Unknown"),
-  reason: text("A word for why."),
-  message: text("A sentence for people."),
-  lastProbeTime: time("When it was last looked at."),
+  type: { type: "string", description: "Type of the condition.", examples: ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget", "Suspended"] },
+  status: oneOf("Status of the condition.", "True", "False", "Unknown"),
+  reason: text("Machine-readable reason."),
+  message: text("Human-readable message."),
+  lastProbeTime: time("Time of the last probe."),
   lastTransitionTime: time("When it last changed."),
 });
 
 /** Fields in `status` of a Job (`k8s.io/api/batch/v1`). */
 const JOB_STATUS: Record<string, Schema> = {
-  conditions: list(CONDITION, "Outcomes and what leads to them."),
-  startTime: time("When the Job controller began with it."),
+  conditions: list(CONDITION, "Terminal conditions and the conditions that precede them."),
+  startTime: time("Time when the Job controller started the Job."),
   completionTime: time("When it succeeded."),
   active: count("Pods that are pending or run, and are not being deleted."),
   ready: count("Pods that are ready; no more than active."),

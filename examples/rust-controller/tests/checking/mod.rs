@@ -64,23 +64,23 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    type Service = JudgingService<S::Future>;
+    type Service = CheckingService<S::Future>;
 
     fn layer(&self, inner: S) -> Self::Service {
         // A write takes two requests: first, get the stored object.
-        JudgingService {
+        CheckingService {
             evaluating: self.clone(),
             inner: Buffer::new(inner, 64),
         }
     }
 }
 
-pub struct JudgingService<F> {
+pub struct CheckingService<F> {
     evaluating: Evaluating,
     inner: Buffer<Request<Body>, F>,
 }
 
-impl<F, B, E> Service<Request<Body>> for JudgingService<F>
+impl<F, B, E> Service<Request<Body>> for CheckingService<F>
 where
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
     E: Into<BoxError> + 'static,
