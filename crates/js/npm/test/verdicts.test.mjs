@@ -45,7 +45,7 @@ test("every vector gets kube-apiserver's result, of each release", async () => {
         for (const release of response.releases) {
           const verdict = review({ ...request, resource, name: object.metadata?.name ?? "" }, { kubernetes_version: release, rules: ALL });
           const errors = verdict.findings.filter((finding) => finding.upstream && finding.enforcement === "deny");
-          const ours = { errors: [...new Set(errors.map(({ text }) => text))], message: verdict.code === 400 ? "" : (verdict.message ?? "") };
+          const ours = { errors: [...new Set(errors.map(({ message }) => message))], message: verdict.code === 400 ? "" : (verdict.message ?? "") };
           const theirs = { errors: (response.errors ?? []).map(({ error }) => error), message: response.message ?? "" };
           const isUnreadable = verdict.code === 400;
           const isSame = isUnreadable === (response.malformed ?? false) && JSON.stringify(ours) === JSON.stringify(theirs);
