@@ -206,12 +206,12 @@ test("the page lists the validated parts, and makes no claim about storage", asy
   await onPage(async (page) => {
     await paste(page, JOB.replace("name: pi", "name: NOT_A_NAME"));
     assert.match(await word(page), /^Allowed/);
-    assert.match(await page.locator(".headline .scope").innerText(), /^Evaluated: managedBy\. Nothing else is/);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Validated: managedBy\. Nothing else is/);
     const text = await page.locator("main").innerText();
     assert.doesNotMatch(text, /created|accepts/);
     assert.match(await printed(page), /# no objection to managedBy$/m);
     await paste(page, `${JOB}status:\n  active: 1\n`.replace("name: pi", "name: pi\n  uid: x"));
-    assert.match(await page.locator(".headline .scope").innerText(), /^Evaluated: managedBy and the status\./);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Validated: managedBy and the status\./);
     for (const [object, why] of [
       [JOB.replace("name: pi", "generateName: pi-"), /generateName and no name/],
       [JOB.replace("name: pi", "labels: {}"), /no metadata\.name/],
@@ -233,7 +233,7 @@ test("the page lists the validated parts, and makes no claim about storage", asy
     await paste(page, JOB.replace("name: pi", "name: pi\n  namespace: default"));
     assert.match(await word(page), /^Allowed/);
     await page.selectOption("#operation", "status");
-    assert.match(await page.locator(".headline .scope").innerText(), /^Evaluated: the status\./);
+    assert.match(await page.locator(".headline .scope").innerText(), /^Validated: the status\./);
   });
 });
 
@@ -257,7 +257,7 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     assert.equal(await page.evaluate(() => document.activeElement.id), "release-1.30");
     assert.match(await page.locator("svg.machine").getAttribute("aria-label"), /allowed/);
     await page.selectOption("#release", "settings");
-    assert.match(await page.locator("#release option:checked").innerText(), /what the settings {} do/);
+    assert.match(await page.locator("#release option:checked").innerText(), /no release: default settings/);
     assert.match(await page.locator(".headline .subject").innerText(), /by the policy with these settings/);
     await page.selectOption("#example", "status/08-completion-before-start-in-the-words-of-1.33");
     assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, from the settings/);
@@ -535,7 +535,7 @@ test("dropped files are replayed: compressed, malformed, empty, or with invalid 
     await page.click("#replay-close");
     await page.getByRole("tab", { name: "Settings" }).click();
     await paste(page, "role: manager\n");
-    await drop(history(1000), "jobs.ndjson", /invalid settings: role: got "manager"/);
+    await drop(history(1000), "jobs.ndjson", /invalid settings: role: Unsupported value: "manager"/);
   });
 });
 
