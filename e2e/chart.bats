@@ -1,5 +1,5 @@
-# The chart reads the cluster; without one, values give the same, and what is missing fails by its name. Here it renders a webhook, because nobody
-# serves the kinds of Kubewarden. `kubewarden-helm` installs it.
+# The chart discovers installed projects in the cluster. Without one, values supply the same information, and rendering fails with the names of missing
+# values. These tests render a webhook, because Kubewarden's CRDs are not installed. `kubewarden-helm` installs the chart beside Kubewarden.
 load lib
 
 setup_file() {

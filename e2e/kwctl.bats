@@ -75,7 +75,7 @@ carries() {
   same "$ROOT/examples/settings/management.yml" manifest.yml . .spec.settings
 }
 
-@test "scaffold artifacthub: the packages equal those of kwctl" {
+@test "scaffold artifacthub: the packages equal kwctl's" {
   # But for the time, which a release adds, the text about installation, and the module of the policy for pods.
   for folder in . pods; do
     metadata=$ROOT/$folder/metadata.yml

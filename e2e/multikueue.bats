@@ -111,7 +111,7 @@ deactivate() {
 }
 
 @test "faults: wrong status writers for 30 s on both, and all workloads finish" {
-  unknown='["system:serviceaccount:kueue-system:nobody"]'
+  unknown='["system:serviceaccount:kueue-system:unknown"]'
   begin() { for member in hub worker; do start_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
   mend() { start_policy_server hub && start_policy_server worker; }
   under_way writers begin mend

@@ -7,7 +7,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 setup_file() {
   needs policy-server curl jq openssl python3
-  # A policy for each of the settings in the kept requests, and those of deploy/ in the mode of the files.
+  # A policy for each of the settings in the kept requests, and for each file in deploy/, in its mode.
   jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
     jq -c --argjson policy "$(protect)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"

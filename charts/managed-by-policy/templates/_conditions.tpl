@@ -96,7 +96,7 @@ The condition for status updates: true for delegated objects, and for all of the
 - name: managed-by-changed
   expression: |-
     {{- include "managed-by.fieldChanges" . | nindent 4 }}
-# Status updates: only those of delegated objects, and all of the kinds in `builtin_status_writers`.
+# Status updates: of delegated objects, and of every object of the kinds in `builtin_status_writers`.
 - name: status-update-checked
   expression: |-
     {{- include "managed-by.statusUpdateChecked" . | nindent 4 }}

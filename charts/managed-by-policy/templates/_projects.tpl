@@ -168,7 +168,7 @@ service accounts cannot be looked up without a cluster
 {{- if .Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy" -}}true{{- end -}}
 {{- end }}
 
-{{/* Not empty if the list of API versions is that of a cluster. Without one, it has neither Kubewarden's kinds nor those of others. */}}
+{{/* Not empty if .Capabilities.APIVersions comes from a cluster. Without one, it contains only Helm's built-in list. */}}
 {{- define "managed-by.isListed" -}}
 {{- or (include "managed-by.hasKubewarden" .) (include "managed-by.isOnline" .) -}}
 {{- end }}

@@ -38,8 +38,8 @@ settings with a release that it does not know.
 {{- end }}
 
 {{/*
-The setting `controllers`. Where Kueue is installed and workloads may be delegated, an empty value lists MultiKueue, and MultiKueue without writers gets
-those of Kueue.
+The setting `controllers`. If Kueue is installed and workloads may be delegated, an empty value lists MultiKueue. MultiKueue without writers gets Kueue's
+accounts.
 */}}
 {{- define "managed-by.controllers" -}}
 {{- $values := (index . 0).Values -}}

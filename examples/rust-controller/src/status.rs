@@ -14,7 +14,7 @@ pub struct Progress {
     pub ready: i32,
     /// Pods that are being deleted.
     pub terminating: i32,
-    /// Succeeded pods, including those of earlier clusters.
+    /// Succeeded pods, including pods in earlier clusters.
     pub succeeded: i32,
     /// Pods that have failed.
     pub failed: i32,

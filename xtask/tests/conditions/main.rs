@@ -1,6 +1,6 @@
 //! Evaluates the match conditions of the chart and compares them with the library's responses.
 //!
-//! They are those of a cluster with all projects, in `charts/managed-by-policy/tests/rendered/`. They exclude exactly the requests that `expected.rs` excludes. The library accepts excluded requests without a warning,
+//! They are rendered for a cluster with all projects, in `charts/managed-by-policy/tests/rendered/`. They exclude exactly the requests that `expected.rs` excludes. The library accepts excluded requests without a warning,
 //! except for status updates of objects that are not delegated.
 
 #![expect(
