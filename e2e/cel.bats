@@ -55,7 +55,7 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
 @test "the status is written by its controllers" {
   denied '[status-writer/delegated]' status ana pi 'active: 0, ready: 0, terminating: 0'
   quietly status "$KUEUE" pi 'active: 0, ready: 0, terminating: 0'
-  denied 'that is not delegated [status-writer/builtin]' status ana plain 'active: 1'
+  denied 'that are not delegated [status-writer/builtin]' status ana plain 'active: 1'
   quietly status "$JOB_CONTROLLER" plain 'active: 1'
   denied '[status-writer/delegated]' status ana appwrapper/pi 'phase: Succeeded'
   quietly status "$KUEUE" appwrapper/pi 'phase: Running'

@@ -38,21 +38,9 @@ func TestMatchConditions(t *testing.T) {
 	if path == "" {
 		t.Skip("MATCH_CASES is not set; run make match-conditions-upstream")
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	matchers := map[string]matchconditions.Matcher{}
 	counts := map[bool]int{}
-	decoder := json.NewDecoder(bufio.NewReaderSize(file, 1<<20))
-	for {
-		var c matchCase
-		if err := decoder.Decode(&c); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	eachLine(t, path, func(c *matchCase) {
 		if matchers[c.Manifest] == nil {
 			matchers[c.Manifest] = compileMatcher(t, c.Manifest)
 		}
@@ -61,11 +49,31 @@ func TestMatchConditions(t *testing.T) {
 			t.Fatalf("%s: matches = %v, want %v: %v: %s", c.Manifest, result.Matches, c.Matches, result.Error, c.Request.Object.Raw)
 		}
 		counts[c.Matches]++
-	}
+	})
 	if len(matchers) != 4 || counts[true] < 1000 || counts[false] < 1000 {
 		t.Fatalf("%d manifests, %v", len(matchers), counts)
 	}
 	t.Logf("%d manifests, matched: %d, excluded: %d", len(matchers), counts[true], counts[false])
+}
+
+// eachLine decodes a file with a JSON document on each line, and calls f with each.
+func eachLine[T any](t *testing.T, path string, f func(*T)) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	decoder := json.NewDecoder(bufio.NewReaderSize(file, 1<<20))
+	for {
+		var line T
+		if err := decoder.Decode(&line); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		f(&line)
+	}
 }
 
 // compileMatcher compiles the matchConditions of a rendered policy with upstream's code.
