@@ -22,7 +22,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   refused 'projects.jobset.enabled: true or false' offline --set role=worker
   for value in projects.kubernetes.statusWriters projects.kueue.enabled projects.trainer.enabled kubernetesVersion; do [[ $output == *"- $value: "* ]]; done
   # A worker without JobSet, but no account of the Job controller.
-  refused 'projects.kubernetes.statusWriters: the users as which the controllers of Kubernetes write, because there is no cluster' \
+  refused 'projects.kubernetes.statusWriters: must list the usernames of the controllers of Kubernetes, because service accounts cannot be looked up without a cluster' \
     offline --values "$CHART/ci/offline-values.yaml" --set role=worker,projects.kubernetes.statusWriters=null
 }
 
@@ -96,7 +96,7 @@ EOF
 
 @test "a project whose account is not found fails, and names the value" {
   kubectl delete serviceaccount -n jobset-system jobset-controller-manager
-  refused 'projects.jobset.statusWriters: the users as which the controllers of JobSet write, because no ClusterRoleBinding names one of its service accounts' rendered cluster worker
+  refused 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because no ClusterRoleBinding references any of its service accounts' rendered cluster worker
   [ "$(writers JobSet --set projects.jobset.statusWriters={system:serviceaccount:mine:jobset})" = system:serviceaccount:mine:jobset ]
   # A hybrid cluster lists no writers.
   rendered cluster hybrid
