@@ -80,7 +80,7 @@ EOF
   done
 }
 
-@test "accounts are found under every name of docs/status-writers.md, if a ClusterRoleBinding names them" {
+@test "accounts are found under every name of docs/reference/status-writers.md, if a ClusterRoleBinding names them" {
   for account in jobset-system/jobset-controller kubeflow-system/jobset-controller-manager kubeflow-system/jobset-controller; do
     kubectl create namespace "${account%/*}" || true
     kubectl create serviceaccount -n "${account%/*}" "${account#*/}"

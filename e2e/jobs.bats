@@ -62,7 +62,7 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
   assert_no_denials cluster 1 ''
 }
 
-# Counted for docs/outages.md.
+# Counted for docs/explanation/outages.md.
 @test "the webhook is called for the creation of a Job and, if status writers of Jobs are listed, for each status update" {
   for manifest in management worker hybrid namespace; do
     webhook_of_chart cluster "$manifest" | jq '.webhooks[0]' >"$BATS_TEST_TMPDIR/webhook.json"

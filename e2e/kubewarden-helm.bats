@@ -32,10 +32,10 @@ selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spe
 denied() { prints '[managed-by/allowed]' create team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
 accepted() { prints created create team-a ana typo "$TYPO"; }
 
-# docs/operations.md
+# docs/tasks/operations.md
 @test "helm template renders the policy for this cluster before it is installed" {
   echo "{role: management}" >my-values.yaml
-  eval "$(grep --max-count=1 '^helm template managed-by ' "$ROOT/docs/operations.md" | sed "s,\$CHART,$CHART,")"
+  eval "$(grep --max-count=1 '^helm template managed-by ' "$ROOT/docs/tasks/operations.md" | sed "s,\$CHART,$CHART,")"
   yaml my-policy.yml | jq -e --arg release "$RELEASE" '.kind == "ClusterAdmissionPolicy" and .spec.settings.kubernetes_version == $release'
 }
 

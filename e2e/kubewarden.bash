@@ -127,7 +127,7 @@ report() {
 # The commands of a page between two marks print what stands there, ages aside: transcript MARK
 # With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record-demo`).
 transcript() {
-  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
+  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
     # The page's commands run after the wait.
@@ -138,7 +138,7 @@ transcript() {
 }
 record() {
   { printf '\n```text\n'; cat printed; printf '```\n\n'; } >block
-  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/operations.md"
+  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/tasks/operations.md"
   local versions
   versions="kube-apiserver Kubernetes $(kubectl version -o json | jq -r .serverVersion.gitVersion) and $(policy-server --version | sed -n 1p)"
   sed -i "s/>Recorded on .*</>Recorded on $(date +%F) with $versions.</" "$ROOT/docs/pictures/first-screen.svg"
@@ -170,6 +170,6 @@ waited() { kubectl wait --for=condition=PolicyActive --timeout=1m "${@:-clustera
 # Counts an audit annotation with the query of the docs: annotations KEY
 annotations() {
   local query
-  query=$(grep '^jq .*/warned"' "$ROOT/docs/operations.md")
+  query=$(grep '^jq .*/warned"' "$ROOT/docs/tasks/operations.md")
   (cd "$RUN/cluster" && eval "${query/\/warned/\/$1}")
 }

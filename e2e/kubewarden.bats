@@ -1,4 +1,4 @@
-# The chart and deploy/ with Kubewarden's own controller and audit scanner: what the README, docs/operations.md and the comments of the manifests
+# The chart and deploy/ with Kubewarden's own controller and audit scanner: what the README, docs/tasks/operations.md and the comments of the manifests
 # say about that. The tests of one word before the colon build on one another; the first of them begins without a policy.
 load lib
 load controllers
@@ -40,7 +40,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 @test "readme: the error suggests the right name" {
   KUBECONFIG=$(kubeconfig cluster ana) transcript with
 }
-# docs/operations.md
+# docs/tasks/operations.md
 @test "readme: the policy is uninstalled, and nothing is checked" {
   eval "$(sed -n 's/.*`\(helm uninstall [^`]*\)`.*/\1/p' "$ROOT/README.md" | head -1)"
   soon prints created create team-a ana typo "$TYPO"
@@ -66,7 +66,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   waited admissionpolicies -n team-a
   kubectl delete -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
 }
-# docs/operations.md
+# docs/tasks/operations.md
 @test "teams: with a PolicyServer for teams, the mistake of a team stops no change of the cluster's policy" {
   # As a release of its own, with the authority of the registry.
   helm install teams "$CHART" --set policy.enabled=false,policyServer.create=true,policyServer.name=teams \
@@ -91,7 +91,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   diff expected made
 }
 
-# docs/settings.md and docs/answers.md
+# docs/reference/settings.md and docs/reference/responses.md
 @test "writers: who is not listed may not write the status of a delegated Job" {
   clean
   kubectl create clusterrole job-status --verb=get,patch --resource=jobs,jobs/status
@@ -113,7 +113,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   prints status-writer/delegated annotations exempted
 }
 
-# deploy/worker.yml and docs/settings.md
+# deploy/worker.yml and docs/reference/settings.md
 @test "worker: the Job controller is never denied" {
   clean
   kubectl create namespace team-jobs
@@ -132,7 +132,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   prints "[managed-by/delegation]" create team-jobs ana other "$DELEGATED"
 }
 
-# docs/answers.md
+# docs/reference/responses.md
 @test "pods: without its role, the policy cannot look up the Job, and allows the pod with a warning" {
   clean
   kubectl create namespace team-pods
@@ -161,7 +161,7 @@ EOF
 
 # What the chart does not find wrong.
 WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "Render", "plural": "renders", "reserved_value": "acme.io/a", "format": ["acme.io/b"]}]'
-# docs/operations.md
+# docs/tasks/operations.md
 @test "settings: PolicyServer does not start with wrong ones; the condition does not come" {
   clean
   kubectl create namespace team-settings
@@ -177,7 +177,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   is "$(<old)" ready_pods
 }
 @test "settings: the log of the new pod names the reason, but not the status" {
-  grep --quiet -- '--selector=kubewarden/policy-server=default --tail=-1 | grep Error$' "$ROOT/docs/operations.md"
+  grep --quiet -- '--selector=kubewarden/policy-server=default --tail=-1 | grep Error$' "$ROOT/docs/tasks/operations.md"
   new=$(unready_pods)
   prints "$new" kubectl get pods -n kubewarden --selector=kubewarden/policy-server=default
   grep Error "$RUN/pods/$new.log" | grep 'must be one of the values that `format` accepts'
@@ -264,7 +264,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   [[ $output == *managed-by/reserved-domain* && $output != *managed-by/allowed* ]]
 }
 @test "audit: the reports show pass for what a rule warns about, and the annotation warned names the rules" {
-  sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/operations.md" | sed -n '/^```yaml$/,/^```$/p' | grep -v '^```' >warn.yaml
+  sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/tasks/operations.md" | sed -n '/^```yaml$/,/^```$/p' | grep -v '^```' >warn.yaml
   put management --values warn.yaml
   create team-audit ana warned "$TYPO"
   scan team-audit
@@ -277,7 +277,7 @@ add_rule() {
   kubectl patch clusteradmissionpolicy managed-by --type=json \
     -p "[{\"op\": \"add\", \"path\": \"/spec/rules/-\", \"value\": {\"apiGroups\": [\"jobset.x-k8s.io\"], \"apiVersions\": [\"v1alpha2\"], \"resources\": $1, \"operations\": $2}}]"
 }
-# docs/kinds.md
+# docs/reference/kinds.md
 @test "audit: the scanner ignores rules for status, which have only UPDATE" {
   put management "${PROTECT[@]}"
   add_rule '["jobsets/status"]' '["UPDATE"]'
@@ -290,7 +290,7 @@ add_rule() {
   [ "$status" -eq 0 ]
   is "" report team-audit Job typo
 }
-# docs/outages.md
+# docs/explanation/outages.md
 @test "audit: without a role of its own, the scanner leaves custom kinds out" {
   crds JobSet
   put management "${PROTECT[@]}" --set auditScanner.rbac=false
@@ -311,7 +311,7 @@ add_rule() {
   scan team-audit
   prints 'error | medium' report team-audit Job typo
 }
-# docs/parity.md
+# docs/explanation/parity.md
 @test "audit: Jobs that failed before 1.31 without FailureTarget fail" {
   settled
   kubectl create namespace team-old

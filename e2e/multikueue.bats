@@ -86,7 +86,7 @@ deactivate() {
   assert_no_denials worker 1 ana "$JOB_CONTROLLER" "$JOBSET" "$MULTIKUEUE"
 }
 
-# Counted for docs/outages.md.
+# Counted for docs/explanation/outages.md.
 @test "on both clusters, the webhook is called for the creation of a Job and for each status update" {
   cost hub important statuses
   cost worker important statuses

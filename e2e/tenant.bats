@@ -189,7 +189,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   tenant label workflow odd a=b
 }
 
-# docs/custom-kinds.md
+# docs/tasks/declare-a-kind.md
 @test "a declared kind without a status subresource: its field is checked, and its status is not" {
   workflow argo 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
   refused '[managed-by/immutable]' tenant patch workflow argo --type=merge -p 'spec: {managedBy: acme.io/x}'

@@ -25,7 +25,7 @@ type Policy struct {
 type Option func(*Policy) error
 
 // WithSettings sets the policy's settings as JSON or YAML, by default {}. They have the same keys as in a Kubewarden manifest:
-// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/settings.md. For invalid settings New returns an error with
+// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/reference/settings.md. For invalid settings New returns an error with
 // all problems.
 //
 // Only [Policy.Review] uses the key kubernetes_version. The other methods evaluate the releases in [WithReleases].

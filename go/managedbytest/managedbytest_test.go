@@ -88,7 +88,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// TestGuidesShowTheFailure compares the failure in docs/start-go.md and README.md with the printed one.
+// TestGuidesShowTheFailure compares the failure in docs/tutorials/controller-test-go.md and README.md with the printed one.
 func TestGuidesShowTheFailure(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	running := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
@@ -109,7 +109,7 @@ func TestGuidesShowTheFailure(t *testing.T) {
 	}
 }
 
-// TestFirstTestOfTheGuide follows docs/start-go.md: its "go mod edit" lines, its file, which is examples/first/status_test.go with a
+// TestFirstTestOfTheGuide follows docs/tutorials/controller-test-go.md: its "go mod edit" lines, its file, which is examples/first/status_test.go with a
 // mistake, and its fix.
 func TestFirstTestOfTheGuide(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -127,7 +127,7 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 	line, _, _ := strings.Cut(after, "\n```\n")
 	here, err := os.ReadFile(filepath.Join("examples", "first", "status_test.go"))
 	if err != nil || file+"\n" != strings.Replace(string(here), "\t\t"+line+"\n", "", 1) {
-		t.Fatalf("docs/start-go.md does not begin with examples/first/status_test.go without the line that it adds: %v", err)
+		t.Fatalf("docs/tutorials/controller-test-go.md does not begin with examples/first/status_test.go without the line that it adds: %v", err)
 	}
 
 	module := t.TempDir()
@@ -150,7 +150,7 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 		}
 	}
 	if len(steps) != 4 {
-		t.Fatalf("docs/start-go.md replaces other than two modules: %v", steps)
+		t.Fatalf("docs/tutorials/controller-test-go.md replaces other than two modules: %v", steps)
 	}
 	// The versions in this module's go.mod, so that the test is reproducible.
 	for _, of := range []string{"k8s.io/api", "k8s.io/apimachinery"} {

@@ -58,7 +58,7 @@ fn projects_match_the_kinds() {
 /// Every account in the table is on the page, and every account on the page is in the table.
 #[test]
 fn projects_match_the_page_of_status_writers() {
-    let page = fs::read_to_string(root("docs/status-writers.md")).unwrap();
+    let page = fs::read_to_string(root("docs/reference/status-writers.md")).unwrap();
     let mut on_page: Vec<_> = page
         .split('`')
         .filter_map(|text| text.strip_prefix("system:serviceaccount:"))

@@ -263,7 +263,7 @@ fn deployed_settings_match_the_examples() {
 fn values_in_the_docs_are_accepted() {
     let is_valid = values_validator();
     let mut count = 0;
-    for file in ["README.md", "docs/operations.md"] {
+    for file in ["README.md", "docs/tasks/operations.md"] {
         let text = fs::read_to_string(root(file)).unwrap();
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap();
@@ -336,10 +336,10 @@ fn versions_match() {
     for (file, before, after) in [
         ("README.md", "managed-by-policy --version ", " --set"),
         (".github/actions/check/action.yml", "default: v", ""),
-        ("docs/cli.md", "/.github/actions/check@v", ""),
-        ("docs/cli.md", "rev: v", ""),
-        ("docs/cli.md", "/releases/download/v", ""),
-        ("docs/cli.md", "/managed-by:v", ""),
+        ("docs/reference/cli.md", "/.github/actions/check@v", ""),
+        ("docs/reference/cli.md", "rev: v", ""),
+        ("docs/reference/cli.md", "/releases/download/v", ""),
+        ("docs/reference/cli.md", "/managed-by:v", ""),
         (
             "policy-metadata.yml",
             "io.kubewarden.policy.version: ",

@@ -1,4 +1,4 @@
-//! Checks the library's module dependencies against the layers in `docs/architecture.md`.
+//! Checks the library's module dependencies against the layers in `docs/contributing/architecture.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use crate::support::{files_with_extension, root};
 /// Modules import only modules above them in the table, so there are no cycles.
 #[test]
 fn modules_import_only_modules_above_them() {
-    let page = fs::read_to_string(root("docs/architecture.md")).unwrap();
+    let page = fs::read_to_string(root("docs/contributing/architecture.md")).unwrap();
     let (_, layers) = page.split_once("## Layers\n").unwrap();
     let layers = layers.split("\n## ").next().unwrap();
     let rows = layers.lines().filter_map(|line| line.strip_prefix("| `"));

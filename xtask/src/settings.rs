@@ -25,7 +25,7 @@ pub fn generated() -> Result<Vec<Generated>> {
     ])
 }
 
-const PAGE: &str = "docs/settings.md";
+const PAGE: &str = "docs/reference/settings.md";
 /// Path of the schema.
 pub const SCHEMA: &str = "docs/settings.schema.json";
 
@@ -99,10 +99,10 @@ fn page() -> Result<String> {
     let mut text = "\
 # Settings
 
-All keys are optional: [answers](answers.md) describes the behavior with `{}`. [Examples](../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](settings.schema.json). This page is generated
+All keys are optional: [responses](responses.md) describes the behavior with `{}`. [Examples](../../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](../settings.schema.json). This page is generated
 from the code (`make generate`).
 
-PolicyServer [does not start](operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place.
+PolicyServer [does not start](../tasks/operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place.
 "
     .to_owned();
     for SettingsKey {

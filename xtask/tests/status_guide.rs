@@ -1,4 +1,4 @@
-//! Runs the examples in `docs/writing-job-status.md`: accepted updates are accepted, and each mistake gets the response shown below it.
+//! Runs the examples in `docs/reference/job-status.md`: accepted updates are accepted, and each mistake gets the response shown below it.
 //!
 //! `UPDATE_GUIDE=1` updates the responses.
 
@@ -14,7 +14,7 @@ use managed_by::{Release, ReleaseSet};
 use serde_json::{Value, json};
 use xtask::releases::{accepting, denials, spec_update, status_update};
 
-const GUIDE: &str = "docs/writing-job-status.md";
+const GUIDE: &str = "docs/reference/job-status.md";
 
 /// State of reading the guide: the Job's current spec and status, and the expected next response.
 struct Reader {

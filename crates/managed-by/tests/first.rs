@@ -1,10 +1,10 @@
-//! The file of `docs/start-rust.md`, with the fix that the page describes.
+//! The file of `docs/tutorials/controller-test-rust.md`, with the fix that the page describes.
 
 include!("first/status.rs");
 
 #[test]
 fn page_shows_the_findings_of_its_first_example() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start-rust.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tutorials/controller-test-rust.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mended = include_str!("first/status.rs");
     let forgotten = "condition(\"SuccessCriteriaMet\"), ";

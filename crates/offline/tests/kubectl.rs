@@ -4,7 +4,7 @@ use managed_by_offline::Document;
 use serde_json::Value;
 
 const ANSWERS: &str = include_str!("../../../parity/kubectl/results.ndjson");
-const PAGE: &str = include_str!("../../../docs/parity.md");
+const PAGE: &str = include_str!("../../../docs/explanation/parity.md");
 
 /// Rows that kubectl accepts and this project rejects, with the position.
 const REFUSED: [&str; 8] = [
@@ -117,6 +117,6 @@ fn texts_are_what_kubectl_takes_them_for() {
         format!("The command line alone refuses {}, such as", REFUSED.len()),
         format!("kubectl alone refuses {}, such as", READ.len()),
     ] {
-        assert!(PAGE.contains(&sentence), "docs/parity.md lacks: {sentence}");
+        assert!(PAGE.contains(&sentence), "docs/explanation/parity.md lacks: {sentence}");
     }
 }

@@ -42,7 +42,7 @@ fn recorded(stream: &str) -> Vec<Value> {
 #[test]
 fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/parity.md`.
+    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/explanation/parity.md`.
     assert_eq!(report.badge_text(), "status conforms to 1.32 to 1.37");
     let state = |rule: &str| report.row(rule).unwrap().cells[7].state;
     assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);
@@ -196,7 +196,7 @@ fn counters_with_a_common_prefix_are_reported_separately() {
     );
 }
 
-/// The settings declare the kind as in `docs/settings.md`.
+/// The settings declare the kind as in `docs/reference/settings.md`.
 #[test]
 fn custom_kind_is_reported() {
     let settings =

@@ -1,4 +1,4 @@
-//! Generates the tables of `docs/kinds.md`, and provides objects and requests of all kinds for tests.
+//! Generates the tables of `docs/reference/kinds.md`, and provides objects and requests of all kinds for tests.
 
 pub mod invalid_requests;
 pub mod objects;
@@ -10,12 +10,12 @@ use managed_by::{Enforcement, Kind, ValueConstraint, kinds, rule};
 
 use crate::generated::{Generated, between_marks, read};
 
-/// Generates `docs/kinds.md`.
+/// Generates `docs/reference/kinds.md`.
 ///
 /// # Errors
 /// If a file cannot be read or lacks its marks.
 pub fn generated() -> Result<Vec<Generated>> {
-    Ok(vec![Generated::new("docs/kinds.md", page()?)])
+    Ok(vec![Generated::new("docs/reference/kinds.md", page()?)])
 }
 
 fn code(names: &[&str]) -> String {
@@ -109,7 +109,7 @@ fn sections() -> Result<String> {
 }
 
 fn page() -> Result<String> {
-    let mut text = read("docs/kinds.md")?;
+    let mut text = read("docs/reference/kinds.md")?;
     for (mark, made) in [("table", table()?), ("kinds", sections()?)] {
         text = between_marks(&text, mark, &made)?;
     }

@@ -1,4 +1,4 @@
-//! Generates the tables in `docs/writing-job-status.md`: a Job's status transitions, and the changes of each release.
+//! Generates the tables in `docs/reference/job-status.md`: a Job's status transitions, and the changes of each release.
 //!
 //! Both tables come from evaluating the rules.
 
@@ -15,7 +15,7 @@ use crate::releases::{Denial, accepting, denials, spec_update, status_update};
 pub use states::{END, State, states, step};
 use states::{START, conditions};
 
-const GUIDE: &str = "docs/writing-job-status.md";
+const GUIDE: &str = "docs/reference/job-status.md";
 
 /// Generates the tables of the guide.
 ///
@@ -54,7 +54,7 @@ fn transitions() -> Result<String> {
             } else if accepting.is_empty() {
                 let id = most_common(&denials(&request)?)?.id();
                 let name = id.trim_start_matches("job-status/");
-                format!("no: [{name}](rules/{id}.md)")
+                format!("no: [{name}](../rules/{id}.md)")
             } else {
                 format!("{accepting}")
             };
@@ -74,7 +74,7 @@ fn changes() -> Result<String> {
                 RuleSource::Upstream { since, until, .. } => wanted(since, until),
                 RuleSource::Policy { .. } => false,
             };
-            let link = |rule: &&Rule| format!("[`{0}`](rules/{0}.md)", rule.id());
+            let link = |rule: &&Rule| format!("[`{0}`](../rules/{0}.md)", rule.id());
             let links: Vec<_> = rules().iter().filter(is_wanted).map(link).collect();
             links.join(", ")
         };

@@ -55,7 +55,7 @@ fn manual_has_a_page_for_each_command() {
 /// Checks that the documentation contains the help of each command, and of the three subcommands of `settings`.
 #[test]
 fn help_has_examples_and_is_documented() {
-    let shown = std::fs::read_to_string(root("docs/cli-help.md")).unwrap();
+    let shown = std::fs::read_to_string(root("docs/reference/cli-help.md")).unwrap();
     let of_settings = ["check", "writers", "schema"].map(|name| format!("settings {name}"));
     for command in COMMANDS.map(str::to_owned).into_iter().chain(of_settings) {
         let args: Vec<_> = command.split(' ').chain(["--help"]).collect();

@@ -262,7 +262,7 @@ fn action_denies_warnings_by_default() {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn gitlab_recipe_fails_and_writes_both_reports() {
-    let page = fs::read_to_string(root("docs/cli.md")).unwrap();
+    let page = fs::read_to_string(root("docs/reference/cli.md")).unwrap();
     let recipe = page.split("<!-- gitlab -->").nth(1).unwrap();
     let recipe = recipe
         .split("```yaml\n")

@@ -14,7 +14,7 @@ use xtask::root;
 use crate::formats::{GITLAB, OWN, check, check_sarif};
 
 /// Pages whose commands run in the folder with the files that they name.
-const DOCUMENTATION: [&str; 2] = ["docs/cli.md", "docs/cli-help.md"];
+const DOCUMENTATION: [&str; 2] = ["docs/reference/cli.md", "docs/reference/cli-help.md"];
 
 /// Creates an empty folder, with links next to it to the parts of the repository that commands need. Commands of the other
 /// pages run in it, from one `##` heading to the next.

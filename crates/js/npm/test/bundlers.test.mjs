@@ -138,6 +138,6 @@ for (const [platform, format] of [["browser", "esm"], ["browser", "iife"], ["nod
 }
 
 test("the documentation lists the tested versions", () => {
-  const text = readFileSync(join(root, "docs/javascript.md"), "utf8");
+  const text = readFileSync(join(root, "docs/reference/javascript.md"), "utf8");
   assert.ok(text.includes("Vite 6, 7 and 8, webpack 5 and esbuild"));
 });

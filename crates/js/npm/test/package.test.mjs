@@ -146,7 +146,7 @@ test("lock files contain no registry URLs", () => {
 
 test("examples in the documentation print the documented output", () => {
   let count = 0;
-  for (const file of ["docs/javascript.md", "crates/js/npm/README.md"]) {
+  for (const file of ["docs/reference/javascript.md", "crates/js/npm/README.md"]) {
     const blocks = readFileSync(join(root, file), "utf8").matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs);
     for (const [, code, printed] of blocks) {
       const example = write(`example-${count}.mjs`, code);
@@ -159,6 +159,6 @@ test("examples in the documentation print the documented output", () => {
 
 test("the documentation lists the declared functions", () => {
   const declared = readFileSync(join(built, "index.d.mts"), "utf8").matchAll(/^export declare (function .*;)$/gm);
-  const [, listed] = /## Functions\n\n```ts\n(.*?)```/s.exec(readFileSync(join(root, "docs/javascript.md"), "utf8"));
+  const [, listed] = /## Functions\n\n```ts\n(.*?)```/s.exec(readFileSync(join(root, "docs/reference/javascript.md"), "utf8"));
   assert.deepEqual(listed.trim().split("\n").sort(), [...declared].map(([, declaration]) => declaration).sort());
 });

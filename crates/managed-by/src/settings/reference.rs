@@ -1,4 +1,4 @@
-//! Reference of the settings, parsed from `reference.md` at compile time. Tests run the examples, and `docs/settings.md` is
+//! Reference of the settings, parsed from `reference.md` at compile time. Tests run the examples, and `docs/reference/settings.md` is
 //! generated from it.
 
 use crate::description::page::{cut, split};

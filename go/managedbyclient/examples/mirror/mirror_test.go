@@ -48,7 +48,7 @@ func TestMistakeOfMultiKueue(t *testing.T) {
 				t.Errorf("it fails with %q, not %q", got, test.want)
 			}
 			if guide := guide(t); !strings.Contains(guide, got) {
-				t.Errorf("docs/go.md does not show:\n%s", got)
+				t.Errorf("docs/reference/go.md does not show:\n%s", got)
 			}
 		})
 	}
