@@ -30,7 +30,7 @@ pub(crate) struct Source {
 /// The kind of a diagnostic that does not come from a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum DiagnosticKind {
     NotEvaluated,
     Unreadable,
     Empty,
@@ -57,7 +57,7 @@ impl fmt::Display for Level {
     }
 }
 
-impl Kind {
+impl DiagnosticKind {
     /// All kinds, each with its severity and its title.
     pub(crate) const ALL: [(Self, Level, &str); 8] = [
         (
@@ -100,7 +100,7 @@ impl Kind {
 }
 
 /// Formats the id in machine formats: `not-evaluated`.
-impl fmt::Display for Kind {
+impl fmt::Display for DiagnosticKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
@@ -109,7 +109,7 @@ impl fmt::Display for Kind {
 /// A diagnostic at a position, other than a finding of a rule.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Diagnostic {
-    pub(crate) kind: Kind,
+    pub(crate) kind: DiagnosticKind,
     pub(crate) file: Arc<str>,
     /// The line, from 1; 0 for the whole file.
     pub(crate) line: usize,
@@ -201,7 +201,7 @@ impl Diagnostic {
     /// Creates an error about a malformed file.
     pub(crate) fn new(file: &Arc<str>, malformed: MalformedText) -> Self {
         Self {
-            kind: Kind::NotEvaluated,
+            kind: DiagnosticKind::NotEvaluated,
             file: Arc::clone(file),
             line: malformed.line,
             column: malformed.column,
@@ -213,7 +213,7 @@ impl Diagnostic {
 
     /// Creates an error about a whole file.
     pub(crate) fn of_file(file: &Arc<str>, text: impl Into<String>) -> Self {
-        Self::new(file, MalformedText::whole(text))
+        Self::new(file, MalformedText::new(text))
     }
 
     /// Creates an error at a position.
@@ -229,12 +229,14 @@ impl Diagnostic {
     }
 
     #[must_use]
-    pub(crate) fn with_kind(self, kind: Kind) -> Self {
+    pub(crate) fn with_kind(self, kind: DiagnosticKind) -> Self {
         Self { kind, ..self }
     }
 
     pub(crate) fn level(&self) -> Level {
-        let known = Kind::ALL.iter().find(|(kind, ..)| *kind == self.kind);
+        let known = DiagnosticKind::ALL
+            .iter()
+            .find(|(kind, ..)| *kind == self.kind);
         known.map_or(Level::Error, |(_, level, _)| *level)
     }
 

@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     /// Something could not be evaluated: invalid input, settings or usage.
     Error = 2,
     /// Nothing was evaluated.
-    Nothing = 3,
+    NothingEvaluated = 3,
     /// The output was closed: the status that a shell reports for a program ended by SIGPIPE.
     BrokenPipe = 141,
 }

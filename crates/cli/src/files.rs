@@ -8,7 +8,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::args::FolderArgs;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
 use crate::input::Input;
 
@@ -86,7 +86,7 @@ impl FileSelector {
                 if in_folder.is_empty() {
                     let text = "no manifests (.yaml, .yml or .json) in this folder";
                     let empty = Diagnostic::of_file(&Input::new(path).name, text);
-                    files.push(Input::failed(empty.with_kind(Kind::Empty)));
+                    files.push(Input::failed(empty.with_kind(DiagnosticKind::Empty)));
                 }
                 files.extend(in_folder);
             } else if self.reads_argument(path) {
@@ -132,7 +132,7 @@ impl FileSelector {
             let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
             files.push(if is_special {
                 let error = Diagnostic::of_file(&input.name, "skipped: not a regular file");
-                Input::failed(error.with_kind(Kind::Skipped))
+                Input::failed(error.with_kind(DiagnosticKind::Skipped))
             } else {
                 input
             });

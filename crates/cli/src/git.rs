@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
 use crate::files::FileSelector;
 use crate::input::Input;
@@ -208,7 +208,9 @@ pub(crate) fn changes(
         let [old_mode, new_mode, old_hash] = [(); 3].map(|()| fields.next().unwrap_or_default());
         if [old_mode, new_mode].contains(&"160000") || meta.is_empty() && file.is_dir() {
             let submodule = Diagnostic::of_file(&Input::new(&file).name, "submodule, not compared");
-            sides.skipped.push(submodule.with_kind(Kind::Skipped));
+            sides
+                .skipped
+                .push(submodule.with_kind(DiagnosticKind::Skipped));
             continue;
         }
         let relative = name.strip_prefix(&location.path).unwrap_or(name);

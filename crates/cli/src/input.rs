@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use managed_by_offline::decode;
 
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
@@ -136,7 +136,7 @@ impl Input {
 
     /// Returns the error for a file without contents.
     pub(crate) fn empty(&self) -> Diagnostic {
-        Diagnostic::of_file(&self.name, "empty file").with_kind(Kind::Empty)
+        Diagnostic::of_file(&self.name, "empty file").with_kind(DiagnosticKind::Empty)
     }
 
     fn unreadable(&self, error: &io::Error) -> Diagnostic {

@@ -32,12 +32,15 @@ impl ReplaySummary {
         Exit::first([
             (!self.errors.is_empty(), Exit::Error),
             (is_denied, Exit::Denied),
-            (self.is_nothing() && !args.allow_empty, Exit::Nothing),
+            (
+                self.evaluated_nothing() && !args.allow_empty,
+                Exit::NothingEvaluated,
+            ),
         ])
     }
 
     /// Returns true if nothing was evaluated although all input could be read.
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub(crate) fn evaluated_nothing(&self) -> bool {
         self.tally.evaluated == 0 && self.tally.stored == 0 && self.errors.is_empty()
     }
 }

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
 use managed_by_offline::replay::ObjectName;
-use managed_by_offline::{ObjectReport, Operation, ReleaseMatrix, ReportedFinding};
+use managed_by_offline::{ObjectReport, Operation, ReleaseDecisions, ReportedFinding};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::args::EvaluationArgs;
-use crate::diagnostic::{self, Diagnostic, Level, Source, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, Source, Span};
 use crate::exit::Exit;
 use crate::format::single_line;
 
-pub(crate) fn page(rule: &Rule) -> String {
+pub(crate) fn rule_url(rule: &Rule) -> String {
     let pages = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules";
     format!("{pages}/{}.md", rule.id())
 }
@@ -23,7 +23,7 @@ pub(crate) fn page(rule: &Rule) -> String {
 /// The command, as the user types it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum ReportKind {
     #[default]
     Lint,
     Diff,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     SettingsCheck,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ReportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Kind {
 
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ReportKind,
     /// True if a warning fails the run like a denial.
     pub(crate) denies_warnings: bool,
     pub(crate) results: Vec<Outcome>,
@@ -90,12 +90,12 @@ pub(crate) struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
     /// The decision; in JSON as `allowed`, `code` and `message`.
-    #[serde(flatten, serialize_with = "decision")]
+    #[serde(flatten, serialize_with = "serialize_decision")]
     pub(crate) decision: Decision,
     pub(crate) warnings: Vec<String>,
     /// Verdicts per release, if several are evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) releases: Option<ReleaseMatrix>,
+    pub(crate) releases: Option<ReleaseDecisions>,
     /// Evaluated releases that drop `managedBy` from the object unless their feature gate is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped_by: Option<ReleaseSet>,
@@ -105,7 +105,7 @@ pub(crate) struct Outcome {
 /// A finding and its position in a file.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
-    #[serde(flatten, serialize_with = "with_help")]
+    #[serde(flatten, serialize_with = "serialize_with_help")]
     pub(crate) reported: ReportedFinding,
     #[serde(flatten)]
     pub(crate) span: Option<Span>,
@@ -168,7 +168,7 @@ impl Outcome {
             Some(matrix) if finding.is_denial() => {
                 let accepted = matrix.evaluated().without(releases);
                 let denied = releases;
-                ReleaseMatrix { accepted, denied }.to_string()
+                ReleaseDecisions { accepted, denied }.to_string()
             }
             Some(_) => format!("found by {releases}"),
             None => format!("kube-apiserver {releases} denies it"),
@@ -195,7 +195,7 @@ impl Outcome {
     }
 
     /// Returns a note if any evaluated release drops `managedBy`.
-    pub(crate) fn dropped(&self) -> Option<String> {
+    pub(crate) fn dropped_field_note(&self) -> Option<String> {
         let releases = self.dropped_by?;
         Some(format!(
             "kube-apiserver {releases} drops spec.managedBy unless the feature JobManagedBy is on: the Job is not delegated, and no policy sees it"
@@ -250,7 +250,7 @@ impl Outcome {
             let denied = counted.clone().filter_map(|f| f.reported.releases);
             let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
             let accepted = matrix.evaluated().without(denied);
-            *matrix = ReleaseMatrix { accepted, denied };
+            *matrix = ReleaseDecisions { accepted, denied };
         }
         if counted.next().is_none() {
             self.decision = Decision::Allowed;
@@ -258,7 +258,7 @@ impl Outcome {
     }
 
     /// Returns the findings that are not suppressed.
-    pub(crate) fn counted(&self) -> impl Iterator<Item = &Finding> + Clone {
+    pub(crate) fn unsuppressed_findings(&self) -> impl Iterator<Item = &Finding> + Clone {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.suppression.is_none())
     }
@@ -275,7 +275,7 @@ pub(crate) struct Totals {
     /// Other warnings.
     pub(crate) warnings: usize,
     /// Findings suppressed by an exception in the object.
-    pub(crate) excepted: usize,
+    pub(crate) by_exception: usize,
     /// Findings suppressed by the baseline.
     pub(crate) baseline: usize,
 }
@@ -297,17 +297,17 @@ impl Report {
             evaluated: self.results.len(),
             denied: self.results.len().saturating_sub(allowed.clone().count()),
             warned: allowed
-                .filter(|outcome| outcome.counted().any(is_warning))
+                .filter(|outcome| outcome.unsuppressed_findings().any(is_warning))
                 .count(),
-            errors: self.of_level(Level::Error).count(),
-            warnings: self.of_level(Level::Warning).count(),
-            excepted: suppressions.count().saturating_sub(baseline),
+            errors: self.diagnostics_with_level(Level::Error).count(),
+            warnings: self.diagnostics_with_level(Level::Warning).count(),
+            by_exception: suppressions.count().saturating_sub(baseline),
             baseline,
         }
     }
 
     /// Returns the diagnostics of a severity.
-    pub(crate) fn of_level(&self, level: Level) -> impl Iterator<Item = &Diagnostic> {
+    pub(crate) fn diagnostics_with_level(&self, level: Level) -> impl Iterator<Item = &Diagnostic> {
         let diagnostics = self.diagnostics.iter();
         diagnostics.filter(move |diagnostic| diagnostic.level() == level)
     }
@@ -315,7 +315,9 @@ impl Report {
     /// Returns all diagnostics: errors, then warnings, then notes.
     pub(crate) fn sorted_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         let levels = [Level::Error, Level::Warning, Level::Note];
-        levels.into_iter().flat_map(|level| self.of_level(level))
+        levels
+            .into_iter()
+            .flat_map(|level| self.diagnostics_with_level(level))
     }
 
     /// Returns all findings, then all diagnostics.
@@ -350,15 +352,18 @@ impl Report {
         Exit::first([
             (totals.errors > 0, Exit::Error),
             (is_denied, Exit::Denied),
-            (self.is_nothing() && !args.allow_empty, Exit::Nothing),
+            (
+                self.evaluated_nothing() && !args.allow_empty,
+                Exit::NothingEvaluated,
+            ),
         ])
     }
 
     /// Returns true if nothing was evaluated although all input could be read. Deleted objects do not count, because they
     /// need no verdict.
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub(crate) fn evaluated_nothing(&self) -> bool {
         let is_empty = self.results.is_empty() && self.deleted.is_empty() && !self.may_be_empty;
-        is_empty && self.of_level(Level::Error).next().is_none()
+        is_empty && self.diagnostics_with_level(Level::Error).next().is_none()
     }
 
     /// Counts a hint and keeps its first position.
@@ -372,13 +377,13 @@ impl Report {
     pub(crate) fn configure(&mut self, args: &EvaluationArgs) {
         self.denies_warnings = args.deny_warnings;
         if args.allow_empty {
-            let empty = self.remove(diagnostic::Kind::Empty);
+            let empty = self.remove_diagnostics(DiagnosticKind::Empty);
             self.empty = self.empty.saturating_add(empty);
         }
     }
 
     /// Removes the diagnostics of a kind. Returns their number.
-    pub(crate) fn remove(&mut self, kind: diagnostic::Kind) -> usize {
+    pub(crate) fn remove_diagnostics(&mut self, kind: DiagnosticKind) -> usize {
         let before = self.diagnostics.len();
         self.diagnostics
             .retain(|diagnostic| diagnostic.kind != kind);
@@ -413,7 +418,7 @@ impl Report {
 }
 
 /// Serializes `allowed`, and for a denial `code` and `message`.
-fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
+fn serialize_decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
     let mut map = json.serialize_map(None)?;
     map.serialize_entry("allowed", &decision.is_allowed())?;
     if let Decision::Denied { code, message } = decision {
@@ -424,7 +429,10 @@ fn decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Err
 }
 
 /// Serializes a finding with its remedy.
-fn with_help<S: Serializer>(reported: &ReportedFinding, json: S) -> Result<S::Ok, S::Error> {
+fn serialize_with_help<S: Serializer>(
+    reported: &ReportedFinding,
+    json: S,
+) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct WithHelp<'f> {
         #[serde(flatten)]
@@ -433,7 +441,7 @@ fn with_help<S: Serializer>(reported: &ReportedFinding, json: S) -> Result<S::Ok
         page: String,
     }
     let rule = reported.rule;
-    let (help, page) = (single_line(rule.documentation().fix), page(rule));
+    let (help, page) = (single_line(rule.documentation().fix), rule_url(rule));
     WithHelp {
         reported,
         help,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::args::{BaselineArgs, unknown_rule};
-use crate::diagnostic::{Diagnostic, Kind, Level};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Level};
 use crate::exit::CliError;
 use crate::input::Input;
 use crate::report::{Finding, Outcome, Report, Suppression};
@@ -99,7 +99,7 @@ pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result
             .retain(|known| !read.contains(&known.file) && folder.join(&known.file).exists());
         for outcome in &report.results {
             let known: Vec<_> = outcome
-                .counted()
+                .unsuppressed_findings()
                 .map(|finding| baseline.known(outcome, finding))
                 .collect();
             baseline.findings.extend(known);
@@ -160,7 +160,7 @@ impl Baseline {
     /// Returns the files that were evaluated completely.
     fn evaluated_files(&self, report: &Report) -> BTreeSet<String> {
         let failed: BTreeSet<_> = report
-            .of_level(Level::Error)
+            .diagnostics_with_level(Level::Error)
             .map(|error| &error.file)
             .collect();
         let files = report.files.iter().filter(|file| !failed.contains(file));
@@ -200,7 +200,7 @@ impl Baseline {
                 let unused = Diagnostic::of_file(&input.name, text);
                 report
                     .diagnostics
-                    .push(unused.with_kind(Kind::UnusedException));
+                    .push(unused.with_kind(DiagnosticKind::UnusedException));
             }
         }
     }

@@ -205,7 +205,7 @@ impl Replayer {
     pub fn tally(&self) -> String {
         let lines = self.lines;
         self.replay.with_dependent(|_, replay| {
-            let tally = ReplayTally::of(replay.tally(), lines, replay.live());
+            let tally = ReplayTally::of(replay.tally(), lines, replay.live_objects());
             crate::encode(&Ok(tally))
         })
     }
@@ -217,7 +217,7 @@ impl Replayer {
         let lines = self.lines;
         let more = self.replay.with_dependent_mut(|_, replay| {
             let (documents, more) = split_documents(&bytes, 0, lines);
-            replay.documents(&documents, 0, |step| steps.push(ReplayStep::of(step)));
+            replay.evaluate_documents(&documents, 0, |step| steps.push(ReplayStep::of(step)));
             more
         });
         self.lines = lines.saturating_add(more);

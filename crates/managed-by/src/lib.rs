@@ -60,7 +60,9 @@ pub use evaluation::{Evaluation, MergedFinding, ReleaseMessage, ReleaseVerdict};
 pub use finding::{ErrorType, FieldError, Finding};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
-pub use kind::{FieldLocation, Kind, KindDocs, Mode, RESERVED_VALUES, ValueConstraint, kinds};
+pub use kind::{
+    FieldLocation, Kind, KindDocs, RESERVED_VALUES, Reconciler, ValueConstraint, kinds,
+};
 pub use release::{Release, ReleaseSet, UnknownRelease};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
 #[cfg(feature = "docs")]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::decode::Malformed;
 use crate::description::Enforcement;
 use crate::finding::{ErrorType, Finding};
-use crate::kind::Mode;
+use crate::kind::Reconciler;
 use crate::release::Release;
 use crate::request::{AdmissionRequest, GroupVersionKind, Subject};
 use crate::rule::pods::LookupFailed;
@@ -417,7 +417,7 @@ fn annotations(
     if let Subject::Change(kind, change) = &request.subject {
         let mode = change.spec_object().mode(kind);
         annotations.push(("mode", mode.as_str().to_owned()));
-        if let Mode::Delegated(controller) = mode {
+        if let Reconciler::Delegated(controller) = mode {
             annotations.push(("controller", truncate(go::quote(controller), MAX_WARNING)));
         }
     }

@@ -4,7 +4,10 @@ include!("first/status.rs");
 
 #[test]
 fn page_shows_the_findings_of_its_first_example() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tutorials/controller-test-rust.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/tutorials/controller-test-rust.md"
+    );
     let page = std::fs::read_to_string(page).unwrap();
     let mended = include_str!("first/status.rs");
     let forgotten = "condition(\"SuccessCriteriaMet\"), ";

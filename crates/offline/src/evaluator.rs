@@ -29,7 +29,7 @@ pub struct ObjectReport {
     /// Findings, in catalog order.
     pub findings: Vec<ReportedFinding>,
     /// Verdicts per release, if several are evaluated.
-    pub releases: Option<ReleaseMatrix>,
+    pub releases: Option<ReleaseDecisions>,
 }
 
 /// A finding of one rule on one field.
@@ -79,7 +79,7 @@ pub struct ReportedFinding {
 
 /// Releases that accept and releases that deny a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct ReleaseMatrix {
+pub struct ReleaseDecisions {
     /// Releases that accept the request.
     pub accepted: ReleaseSet,
     /// Releases that deny the request.
@@ -132,7 +132,7 @@ impl ObjectReport {
             findings: findings
                 .map(|finding| ReportedFinding::new(finding, has_releases))
                 .collect(),
-            releases: has_releases.then(|| ReleaseMatrix {
+            releases: has_releases.then(|| ReleaseDecisions {
                 accepted: evaluation.allowed_by(),
                 denied: evaluation.denied_by(),
             }),
@@ -182,7 +182,7 @@ impl ReportedFinding {
     }
 }
 
-impl ReleaseMatrix {
+impl ReleaseDecisions {
     /// Returns the evaluated releases.
     pub const fn evaluated(self) -> ReleaseSet {
         self.accepted.union(self.denied)
@@ -190,7 +190,7 @@ impl ReleaseMatrix {
 }
 
 /// Formats as `accepted by 1.30 and 1.31, denied by 1.32 to 1.37`.
-impl fmt::Display for ReleaseMatrix {
+impl fmt::Display for ReleaseDecisions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { accepted, denied } = self;
         match (accepted.is_empty(), denied.is_empty()) {

@@ -44,7 +44,7 @@ mod unknown_field;
 mod unwrapper;
 
 pub use document::{Document, Located};
-pub use evaluator::{Evaluator, ObjectReport, ReleaseMatrix, ReportedFinding};
+pub use evaluator::{Evaluator, ObjectReport, ReleaseDecisions, ReportedFinding};
 pub use operation::Operation;
 pub use path::Path;
 pub use replay::{RecordPosition, Replay, StatusWriters, Step, Tally};

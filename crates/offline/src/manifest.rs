@@ -119,7 +119,7 @@ impl Object<'_> {
             remark: None,
             state: &self.state,
             old,
-            is_half: false,
+            is_split_update: false,
             namespace: if own.is_empty() { namespace } else { own },
             user: RequestUser::Given(user),
         }
@@ -143,8 +143,12 @@ pub fn updates<'o>(
         return vec![new.request_for(Operation::Update, Some(before), namespace, user)];
     }
     let mut request = new.request_for(Operation::UpdateStatus, Some(before), namespace, user);
-    request.is_half = !is_status && after.differs_beside_status(before);
-    request.first_half().into_iter().chain([request]).collect()
+    request.is_split_update = !is_status && after.differs_beside_status(before);
+    request
+        .main_resource_update()
+        .into_iter()
+        .chain([request])
+        .collect()
 }
 
 /// Returns the objects of a document: the document itself, or the items of a list. An item that is not an object yields an

@@ -23,7 +23,7 @@ pub struct Request<'a> {
     /// The object before an update.
     pub(crate) old: Option<&'a State<'a>>,
     /// True for one of the two requests that a change of the status and the rest becomes.
-    pub(crate) is_half: bool,
+    pub(crate) is_split_update: bool,
     pub(crate) namespace: &'a str,
     pub(crate) user: RequestUser<'a>,
 }
@@ -54,7 +54,7 @@ impl Request<'_> {
         let old = self.old.map(State::object);
         let intermediate = self
             .intermediate()
-            .and_then(|half| serde_json::to_string(&half).ok());
+            .and_then(|object| serde_json::to_string(&object).ok());
         let intermediate = intermediate
             .as_deref()
             .map(|json| self.state.with_text(json));
@@ -81,14 +81,14 @@ impl Request<'_> {
     }
 
     /// Returns the main-resource update that precedes a status update, if the change is split.
-    pub(crate) fn first_half(self) -> Option<Self> {
+    pub(crate) fn main_resource_update(self) -> Option<Self> {
         let operation = Operation::Update;
-        self.is_half.then_some(Self { operation, ..self })
+        self.is_split_update.then_some(Self { operation, ..self })
     }
 
     /// Returns the object between the two requests of a split change: the new object with the old status.
     fn intermediate(&self) -> Option<WithStatus<'_>> {
-        let old = self.old.filter(|_| self.is_half)?;
+        let old = self.old.filter(|_| self.is_split_update)?;
         Some(WithStatus(self.state.text, old.status))
     }
 }

@@ -25,7 +25,7 @@ pub struct MalformedText {
 
 impl MalformedText {
     /// Creates an error for the whole text.
-    pub fn whole(text: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<String>) -> Self {
         Self::at(0, 0, text)
     }
 
@@ -74,13 +74,13 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, MalformedText> {
         let (units, rest) = units.as_chunks::<2>();
         let text = String::from_utf16(&units.iter().map(|bytes| unit(*bytes)).collect::<Vec<_>>());
         let text = text.ok().filter(|_| rest.is_empty()).map(Cow::Owned);
-        return text.ok_or_else(|| MalformedText::whole("not UTF-16"));
+        return text.ok_or_else(|| MalformedText::new("not UTF-16"));
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.get(..SNIFFED).unwrap_or(bytes);
     if memchr::memchr(0, start).is_some() {
         let text = "binary file, expected YAML or JSON";
-        return Err(MalformedText::whole(text));
+        return Err(MalformedText::new(text));
     }
     std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|e| {
         let (valid, _) = bytes.split_at_checked(e.valid_up_to()).unwrap_or_default();

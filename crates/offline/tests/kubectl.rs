@@ -117,6 +117,9 @@ fn texts_are_what_kubectl_takes_them_for() {
         format!("The command line alone refuses {}, such as", REFUSED.len()),
         format!("kubectl alone refuses {}, such as", READ.len()),
     ] {
-        assert!(PAGE.contains(&sentence), "docs/explanation/parity.md lacks: {sentence}");
+        assert!(
+            PAGE.contains(&sentence),
+            "docs/explanation/parity.md lacks: {sentence}"
+        );
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, Kind, MergedFinding, Mode, Release, ReleaseSet, Rule, Settings,
-    evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Enforcement, Kind, MergedFinding, Reconciler, Release, ReleaseSet, Rule,
+    Settings, evaluate, exercised_rules, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -277,8 +277,8 @@ fn reconciled_object(
     };
     let managed_by = object.pointer(&pointer);
     let owner = match kind.mode(managed_by.and_then(Value::as_str)) {
-        Mode::Delegated(name) => name,
-        Mode::BuiltIn => kind.reserved_value().ok_or_else(String::new)?,
+        Reconciler::Delegated(name) => name,
+        Reconciler::BuiltIn => kind.reserved_value().ok_or_else(String::new)?,
     };
     if owner != controller {
         return Err(owner.to_owned());

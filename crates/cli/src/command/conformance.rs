@@ -28,7 +28,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     let mut errors = Errors::new(&recording.files, Output::Text);
     recording.read(&mut errors, args.allow_empty, |batch, errors| {
         let documents = batch.documents();
-        let held = replay.requests(&documents, batch.held, |position, request| {
+        let held = replay.for_each_request(&documents, batch.held, |position, request| {
             let request = match request {
                 Ok(request) => request,
                 Err((object, skipped)) => return errors.skip(&position, object, skipped),
@@ -73,7 +73,10 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     Ok(Exit::first([
         (errors.count() > 0, Exit::Error),
         (!report.timelines.is_empty(), Exit::Denied),
-        (nothing.is_some() && !args.allow_empty, Exit::Nothing),
+        (
+            nothing.is_some() && !args.allow_empty,
+            Exit::NothingEvaluated,
+        ),
     ]))
 }
 

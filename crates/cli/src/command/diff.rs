@@ -14,12 +14,12 @@ use super::pairs::{Entry, pairs};
 use super::settings::ResolvedSettings;
 use super::unchecked::unchecked;
 use crate::args::DiffArgs;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
 use crate::files::FileSelector;
 use crate::git::{self, Side, Sides};
 use crate::input::Input;
-use crate::report::{self, Report};
+use crate::report::{Report, ReportKind};
 
 /// Evaluates the updates between two sides, without unchanged files. New objects are evaluated as creates; deleted objects
 /// are listed.
@@ -95,7 +95,7 @@ struct OldObject {
 impl Comparison<'_> {
     fn report(&self, sides: Sides) -> Report {
         let mut report = Report {
-            kind: report::Kind::Diff,
+            kind: ReportKind::Diff,
             diagnostics: sides.skipped,
             ..Report::default()
         };
@@ -155,7 +155,7 @@ impl Comparison<'_> {
         let mut objects = Vec::new();
         let with_kind = |error: Diagnostic| {
             if self.is_history {
-                error.with_kind(Kind::OldState)
+                error.with_kind(DiagnosticKind::OldState)
             } else {
                 error
             }

@@ -20,7 +20,7 @@ use std::io::{self, Write as _};
 use clap::CommandFactory as _;
 
 use crate::args::{Args, Command, ManifestArgs, SettingsCommand};
-use crate::diagnostic::Kind;
+use crate::diagnostic::DiagnosticKind;
 use crate::exit::{CliError, Exit};
 use crate::report::Report;
 use crate::{config, output, suppression};
@@ -68,7 +68,7 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
 /// Applies the baseline and prints the results for manifests.
 fn finish(mut report: Report, args: &ManifestArgs, quiet: bool) -> Result<Exit, CliError> {
     if args.folders.skip_unreadable {
-        report.skipped = report.remove(Kind::Unreadable);
+        report.skipped = report.remove_diagnostics(DiagnosticKind::Unreadable);
     }
     let evaluation = &args.evaluation;
     report.configure(evaluation);

@@ -10,7 +10,7 @@ use managed_by_offline::{Document, Evaluator, Request, decode};
 
 use super::settings::ResolvedSettings;
 use crate::args::ManifestArgs;
-use crate::diagnostic::{Diagnostic, Kind, Source, Span, locate, locate_key};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Source, Span, locate, locate_key};
 use crate::exit::CliError;
 use crate::hint;
 use crate::input::Input;
@@ -73,10 +73,9 @@ pub(super) fn for_each_object(
         // Without a supported object, duplicate keys do not matter.
         if report.results.len() > evaluated {
             let duplicates = document.duplicate_fields().iter().cloned();
-            report.diagnostics.extend(
-                duplicates
-                    .map(|field| Diagnostic::new(file, field).with_kind(Kind::DuplicateField)),
-            );
+            report.diagnostics.extend(duplicates.map(|field| {
+                Diagnostic::new(file, field).with_kind(DiagnosticKind::DuplicateField)
+            }));
         }
     });
 }
@@ -92,7 +91,7 @@ pub(super) fn for_each_document(
         Err(error) => return report.diagnostics.push(error),
     };
     let unreadable =
-        |malformed| Diagnostic::new(&input.name, malformed).with_kind(Kind::Unreadable);
+        |malformed| Diagnostic::new(&input.name, malformed).with_kind(DiagnosticKind::Unreadable);
     let text = match decode(&bytes) {
         Ok(text) => text,
         Err(malformed) => return report.diagnostics.push(unreadable(malformed)),
@@ -229,7 +228,7 @@ impl LocatedObject<'_, '_> {
                 let unused = diagnostic(format!("unused exception for {rule}, remove the line"));
                 report
                     .diagnostics
-                    .push(unused.with_kind(Kind::UnusedException));
+                    .push(unused.with_kind(DiagnosticKind::UnusedException));
             }
         }
     }
@@ -251,7 +250,7 @@ impl LocatedObject<'_, '_> {
             let diagnostic = Diagnostic::at(self.file, location, text);
             report.diagnostics.push(Diagnostic {
                 suggestion: field.suggestion.map(str::to_owned),
-                ..diagnostic.with_kind(Kind::UnknownField)
+                ..diagnostic.with_kind(DiagnosticKind::UnknownField)
             });
         }
     }

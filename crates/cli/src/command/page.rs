@@ -7,7 +7,7 @@ use managed_by::{AdmissionRequest, Decision, Example, Rule, RuleSource, Settings
 
 use crate::args::{Args, did_you_mean, unknown_rule};
 use crate::exit::{CliError, Exit};
-use crate::report::page;
+use crate::report::rule_url;
 
 pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
     let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
@@ -53,7 +53,7 @@ fn text(rule: &Rule) -> String {
         example(&docs.accepted),
         example(&docs.rejected),
         answer.unwrap_or_default(),
-        page(rule)
+        rule_url(rule)
     )
 }
 

@@ -10,7 +10,7 @@ use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{MalformedText, RecordPosition, SkipReason, SkippedRecord};
 
 use crate::args::Output;
-use crate::diagnostic::{Diagnostic, Kind};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::format::number;
 use crate::input::Input;
 use crate::output;
@@ -51,7 +51,7 @@ impl Recording {
         let file_errors = each_batch(&self.inputs, &self.bar, |batch| each(batch, errors))?;
         self.bar.finish_and_clear();
         for error in file_errors {
-            if !(allow_empty && error.kind == Kind::Empty) {
+            if !(allow_empty && error.kind == DiagnosticKind::Empty) {
                 errors.add(error);
             }
         }

@@ -42,7 +42,8 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
     let mut shown = 0_usize;
     recording.read(&mut errors, evaluation.allow_empty, |batch, errors| {
         let mut steps = Vec::new();
-        let held = replay.documents(&batch.documents(), batch.held, |step| steps.push(step));
+        let held =
+            replay.evaluate_documents(&batch.documents(), batch.held, |step| steps.push(step));
         for step in steps {
             let Some(outcome) = bar.suspend(|| outcome(step, &recording.files, errors)) else {
                 continue;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
                 summary.shown.push(outcome);
             }
         }
-        let objects = count_of(replay.live(), "object");
+        let objects = count_of(replay.live_objects(), "object");
         let denials = count_of(replay.tally().denied, "denial");
         bar.set_message(format!("{objects}, {denials}"));
         Ok(held)

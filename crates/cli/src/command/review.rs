@@ -16,14 +16,14 @@ use crate::diagnostic::{Diagnostic, locate};
 use crate::exit::{CliError, Exit};
 use crate::input::Input;
 use crate::output::{self, json::set};
-use crate::report::{Kind, Outcome, Report};
+use crate::report::{Outcome, Report, ReportKind};
 
 pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<Exit, CliError> {
     let evaluation = &args.evaluation;
     let settings = ResolvedSettings::new(evaluation)?;
     let evaluator = settings.evaluator(false)?;
     let mut report = Report {
-        kind: Kind::Review,
+        kind: ReportKind::Review,
         ..Report::default()
     };
     let mut answers = Vec::new();

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Decision, ReleaseSet};
-use managed_by_offline::{ObjectReport, Operation, RecordPosition, ReleaseMatrix};
+use managed_by_offline::{ObjectReport, Operation, RecordPosition, ReleaseDecisions};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Level, Span};
 use crate::recording::ReplaySummary;
-use crate::report::{Kind, Outcome, Report, page};
+use crate::report::{Outcome, Report, ReportKind, rule_url};
 
 /// The version of the format. It changes when a member is removed or changes its meaning.
 pub(super) const FORMAT: u32 = 1;
@@ -22,17 +22,17 @@ pub(crate) fn set(object: &mut Value, name: &str, value: Value) {
 }
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let of_level = |level| report.of_level(level).collect::<Vec<_>>();
+    let diagnostics_with_level = |level| report.diagnostics_with_level(level).collect::<Vec<_>>();
     let mut document = json!({
         "format": FORMAT,
         "command": report.kind,
         "summary": summary(report),
         "results": report.results,
-        "errors": of_level(Level::Error),
-        "warnings": of_level(Level::Warning),
-        "notes": of_level(Level::Note),
+        "errors": diagnostics_with_level(Level::Error),
+        "warnings": diagnostics_with_level(Level::Warning),
+        "notes": diagnostics_with_level(Level::Note),
     });
-    if report.kind == Kind::Diff {
+    if report.kind == ReportKind::Diff {
         set(&mut document, "created", json!(report.created));
         set(&mut document, "deleted", json!(report.deleted));
     }
@@ -68,7 +68,7 @@ fn summary(report: &Report) -> Value {
         "evaluated": totals.evaluated, "denied": totals.denied, "warned": totals.warned,
         "errors": totals.errors, "deleted": report.deleted.len(), "unsupported": report.unsupported,
         "skipped": report.skipped, "empty": report.empty, "fixed": report.fixed,
-        "excepted": totals.excepted, "baseline": totals.baseline,
+        "excepted": totals.by_exception, "baseline": totals.baseline,
     })
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn write_replay(
             "enforcement": if key.is_denied { "deny" } else { "warn" },
             "count": row.count, "first": position(&row.first, &summary.files),
             "last": position(&row.last, &summary.files),
-            "object": row.object, "text": row.finding.message, "page": page(row.finding.rule),
+            "object": row.object, "text": row.finding.message, "page": rule_url(row.finding.rule),
         });
         if let Some(releases) = row.releases {
             set(&mut value, "releases", json!(releases));
@@ -144,7 +144,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             warnings: Vec::new(),
             audit_annotations: Vec::new(),
             findings: vec![finding],
-            releases: row.releases.map(|denied| ReleaseMatrix {
+            releases: row.releases.map(|denied| ReleaseDecisions {
                 accepted: ReleaseSet::all().without(denied),
                 denied,
             }),
@@ -164,7 +164,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
     Report {
         results: rows.collect(),
         diagnostics: summary.errors.clone(),
-        kind: Kind::Replay,
+        kind: ReportKind::Replay,
         ..Report::default()
     }
 }

@@ -35,7 +35,11 @@ fn failure(kind: NonSuccessKind, message: &str, id: &str) -> TestCaseStatus {
 }
 
 fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
-    let of_level = |level: Level| outcome.counted().filter(move |f| f.level() == level);
+    let findings_with_level = |level: Level| {
+        outcome
+            .unsuppressed_findings()
+            .filter(move |f| f.level() == level)
+    };
     let line = |finding: &Finding| {
         let span = finding.span.as_ref();
         let position = span.map(|span| format!("{}:{}: ", span.line, span.column));
@@ -46,13 +50,15 @@ fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
         );
         format!("{}{}", position.unwrap_or_default(), plain(&text))
     };
-    let denials: Vec<_> = of_level(Level::Error).map(line).collect();
-    let mut output: Vec<_> = of_level(Level::Warning).map(line).collect();
+    let denials: Vec<_> = findings_with_level(Level::Error).map(line).collect();
+    let mut output: Vec<_> = findings_with_level(Level::Warning).map(line).collect();
     let status = match (&outcome.decision, output.first()) {
         (Decision::Denied { message, .. }, _) => {
             let releases = outcome.releases.map(|releases| format!(" ({releases})"));
             let message = format!("{message}{}", releases.unwrap_or_default());
-            let rule = of_level(Level::Error).next().map(|f| f.reported.rule.id());
+            let rule = findings_with_level(Level::Error)
+                .next()
+                .map(|f| f.reported.rule.id());
             let kind = NonSuccessKind::Failure;
             let mut status = failure(kind, &message, rule.unwrap_or_default());
             status.set_description(denials.join("\n"));

@@ -17,7 +17,7 @@ use crate::args::Output;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::exit::CliError;
 use crate::recording::ReplaySummary;
-use crate::report::{Kind, Report};
+use crate::report::{Report, ReportKind};
 
 /// Prints a report on standard output, and diagnostics on standard error.
 pub(crate) fn print(
@@ -34,10 +34,14 @@ pub(crate) fn print(
     if format != Output::Github {
         print_diagnostics(report);
     }
-    anstream::eprint!("{}{}", text::dropped(report), text::hints(report));
-    if report.is_nothing() {
+    anstream::eprint!(
+        "{}{}",
+        text::dropped_field_note(report),
+        text::hints(report)
+    );
+    if report.evaluated_nothing() {
         print_nothing(&report.unsupported, report.skipped, format, allow_empty);
-    } else if !quiet && format == Output::Text && report.kind != Kind::SettingsCheck {
+    } else if !quiet && format == Output::Text && report.kind != ReportKind::SettingsCheck {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::totals(report));
     }
@@ -129,7 +133,7 @@ pub(crate) fn print_replay(
     }
     out.flush()?;
     anstream::eprint!("{}", text::hints_for_kinds(summary));
-    if summary.is_nothing() {
+    if summary.evaluated_nothing() {
         print_nothing(&summary.tally.unsupported, 0, format, allow_empty);
     } else if !quiet && format == Output::Text {
         anstream::eprintln!("{}", text::replay_totals(summary));

@@ -9,9 +9,9 @@ use managed_by::{Enforcement, rules};
 use serde_json::{Value, json};
 
 use super::json::set;
-use crate::diagnostic::{Kind, Span};
+use crate::diagnostic::{DiagnosticKind, Span};
 use crate::format::single_line;
-use crate::report::{Annotation, Report, Suppression, page};
+use crate::report::{Annotation, Report, Suppression, rule_url};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let of_rules = rules().iter().map(|rule| {
@@ -26,11 +26,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "shortDescription": {"text": docs.title},
             "fullDescription": {"text": single_line(docs.text)},
             "help": {"text": single_line(docs.fix), "markdown": docs.fix},
-            "helpUri": page(rule),
+            "helpUri": rule_url(rule),
             "defaultConfiguration": {"level": level},
         })
     });
-    let of_kinds = Kind::ALL.iter().map(|(kind, level, title)| {
+    let of_kinds = DiagnosticKind::ALL.iter().map(|(kind, level, title)| {
         json!({
             "id": kind,
             "shortDescription": {"text": title},
@@ -60,7 +60,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 fn result(annotation: &Annotation<'_>) -> Value {
     let ids = rules().iter().map(|rule| rule.id().to_owned());
-    let mut ids = ids.chain(Kind::ALL.iter().map(|(kind, ..)| kind.to_string()));
+    let mut ids = ids.chain(
+        DiagnosticKind::ALL
+            .iter()
+            .map(|(kind, ..)| kind.to_string()),
+    );
     let mut location = json!({
         "physicalLocation": physical_location(annotation.file, annotation.span.as_ref()),
     });

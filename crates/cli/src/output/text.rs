@@ -17,7 +17,7 @@ use crate::recording::ReplaySummary;
 use crate::report::{Finding, Outcome, Report};
 
 pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
-    for finding in outcome.counted() {
+    for finding in outcome.unsuppressed_findings() {
         writeln!(out, "{}\n", self::finding(outcome, finding))?;
     }
     let mut paragraphs: Vec<(Level<'_>, String)> = Vec::new();
@@ -64,7 +64,7 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
         (_, span) => title.element(origin(outcome, span.as_ref())),
     };
     let mut group = with_request(group, outcome);
-    for note in [outcome.releases_of(finding), outcome.dropped()] {
+    for note in [outcome.releases_of(finding), outcome.dropped_field_note()] {
         group = group.elements(note.map(|note| Level::NOTE.message(note)));
     }
     let fix = single_line(reported.rule.documentation().fix);
@@ -153,7 +153,7 @@ fn size(count: usize) -> u64 {
 pub(crate) fn suppressed(report: &Report) -> String {
     let totals = report.totals();
     counts(&[
-        (totals.excepted, "excepted"),
+        (totals.by_exception, "excepted"),
         (totals.baseline, "in the baseline"),
         (report.fixed, "fixed"),
     ])
@@ -178,9 +178,10 @@ pub(crate) fn hints(report: &Report) -> String {
 }
 
 /// Formats a note about objects without other results whose `managedBy` is dropped.
-pub(crate) fn dropped(report: &Report) -> String {
+pub(crate) fn dropped_field_note(report: &Report) -> String {
     let without_findings = report.results.iter().filter(|r| r.findings.is_empty());
-    let mut dropped = without_findings.filter_map(|outcome| Some((outcome, outcome.dropped()?)));
+    let mut dropped =
+        without_findings.filter_map(|outcome| Some((outcome, outcome.dropped_field_note()?)));
     let Some((first, text)) = dropped.next() else {
         return String::new();
     };

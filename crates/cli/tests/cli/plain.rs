@@ -47,7 +47,7 @@ fn names_cannot_inject_lines_or_commands() {
         "\"resource\":\"jobs\"",
         "\"resource\":\"jobs\",\"subresource\":\"status\"",
     );
-    let excepted = denied.replace(
+    let by_exception = denied.replace(
         "\"uid\":",
         "\"annotations\": {\"managed-by-policy.github.io/except\": \"managed-by/format: ##[a]\\u202e\\u2028b\"}, \"uid\":",
     );
@@ -65,7 +65,7 @@ fn names_cannot_inject_lines_or_commands() {
         (&["explain", NAME], &denied),
         (&["lint", "-o", "junit"], &denied),
         (&["lint", "-o", "junit"], &mistyped),
-        (&["lint", "-o", "junit"], &excepted),
+        (&["lint", "-o", "junit"], &by_exception),
         (&["replay", "-o", "junit"], &event),
         (&["settings", "writers"], &status_event),
     ] {

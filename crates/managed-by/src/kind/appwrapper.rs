@@ -1,7 +1,7 @@
 //! `workload.codeflare.dev`: AppWrapper, which creates objects of any kind.
 
 use super::status::{Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true};
-use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
+use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
 use super::{
     APP_WRAPPER_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules, Template, ValueConstraint,
 };
@@ -46,7 +46,7 @@ const TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::DEAD_END,
         to: None,
-        writer: Writer::Any,
+        reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::NotBeingDeleted,
         source: Source::new(
             "a copy on another cluster was deleted (appwrapper_multikueue_adapter.go)",
@@ -55,14 +55,14 @@ const TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::OUTCOMES,
         to: Some(TerminalStates::DEAD_END),
-        writer: Writer::Any,
+        reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::BeingDeleted,
         source: Source::new("appwrapper_controller.go"),
     },
     AllowedTransition {
         from: TerminalStates::FAILED,
         to: None,
-        writer: Writer::External,
+        reconciled_by: ReconciledBy::External,
         condition: TransitionCondition::ResourcesDeployed,
         source: Source::new("Kueue's `Finished` of AppWrapper"),
     },

@@ -1,7 +1,7 @@
 //! Documentation of the kinds, for the generated pages.
 
 use super::status::TerminalStates;
-use super::transitions::{TransitionCondition, Writer};
+use super::transitions::{ReconciledBy, TransitionCondition};
 use super::{Kind, KindDocs, Template};
 
 impl Kind<'_> {
@@ -42,7 +42,7 @@ impl Kind<'_> {
         rows.map(|row| TransitionDocs {
             from: names(row.from),
             to: row.to.map_or_else(|| "any state".to_owned(), names),
-            writer: row.writer.as_str(),
+            writer: row.reconciled_by.as_str(),
             condition: row.condition.as_str(),
             source: row.source.text,
         })
@@ -66,7 +66,7 @@ pub struct TransitionDocs {
     pub source: &'static str,
 }
 
-impl Writer {
+impl ReconciledBy {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Any => "any",

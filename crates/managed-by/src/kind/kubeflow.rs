@@ -1,7 +1,7 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
 use super::status::{DualOutcome, End, Outcome, StatusProfile, TerminalStates, is_true};
-use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
+use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
 use super::{
     Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, OptionalDocs, StatusRules, TRAINING_OPERATOR,
     ValueConstraint,
@@ -60,7 +60,7 @@ static MPI_STATUS: StatusProfile<'static> = status(
         allowed_transitions: &[AllowedTransition {
             from: TerminalStates::FAILED,
             to: None,
-            writer: Writer::Any,
+            reconciled_by: ReconciledBy::Any,
             condition: TransitionCondition::NoEndTime,
             source: Source::new("mpi_job_controller.go, mpi-operator 0.6.0 and 0.8.0"),
         }],

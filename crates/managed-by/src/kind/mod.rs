@@ -41,14 +41,14 @@ pub enum ValueConstraint<'k> {
 
 /// Reconciler of an object, according to its `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode<'v> {
+pub enum Reconciler<'v> {
     /// The built-in controller: the field is unset, or has the kind's reserved value.
     BuiltIn,
     /// The named external controller.
     Delegated(&'v str),
 }
 
-impl<'v> Mode<'v> {
+impl<'v> Reconciler<'v> {
     /// Returns the external controller, if the object is delegated to one.
     pub fn controller(self) -> Option<&'v str> {
         match self {
@@ -341,10 +341,10 @@ impl<'k> Kind<'k> {
     }
 
     /// Returns the mode of an object of this kind with the given `managedBy`.
-    pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Mode<'v> {
+    pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Reconciler<'v> {
         match managed_by {
-            Some(value) if Some(value) != self.reserved_value => Mode::Delegated(value),
-            Some(_) | None => Mode::BuiltIn,
+            Some(value) if Some(value) != self.reserved_value => Reconciler::Delegated(value),
+            Some(_) | None => Reconciler::BuiltIn,
         }
     }
 

@@ -3,7 +3,7 @@
 //! `v1alpha1` is also served, but its schema lacks the field, so that the API server prunes it before it calls webhooks.
 
 use super::status::{End, Outcome, StatusMatcher, StatusProfile, TerminalStates};
-use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
+use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
 use super::{
     FieldLocation, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
     Template, ValueConstraint,
@@ -95,14 +95,14 @@ const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::OUTCOMES,
         to: Some(TerminalStates::DEAD_END),
-        writer: Writer::BuiltIn,
+        reconciled_by: ReconciledBy::BuiltIn,
         condition: TransitionCondition::EndTimeKept,
         source: Source::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0"),
     },
     AllowedTransition {
         from: TerminalStates::DEAD_END,
         to: None,
-        writer: Writer::External,
+        reconciled_by: ReconciledBy::External,
         condition: TransitionCondition::Always,
         source: Source::new(
             "a new dispatch by MultiKueue, which copies the whole status (ray_multikueue_adapter.go)",
@@ -111,7 +111,7 @@ const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::DEAD_END,
         to: None,
-        writer: Writer::Any,
+        reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::NoEndTime,
         source: Source::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0: no outcome came before"),
     },

@@ -4,7 +4,7 @@ use super::status::{
     Attempts, End, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_false,
     is_true, with_reason,
 };
-use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
+use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
 use super::{Kind, KindDocs, OptionalDocs, StatusRules, TEKTON_PIPELINE, ValueConstraint};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
@@ -25,7 +25,7 @@ const OUTCOME: Outcome<'static> = Outcome {
 const OVERWRITTEN: AllowedTransition = AllowedTransition {
     from: TerminalStates::OUTCOMES,
     to: None,
-    writer: Writer::BuiltIn,
+    reconciled_by: ReconciledBy::BuiltIn,
     condition: TransitionCondition::Always,
     source: Source::new(
         "recorded with Tekton 1.12 (one success in 300 runs) and 1.15 (one failure in 114)",
@@ -74,21 +74,21 @@ const TASK_RUN_TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::FAILED,
         to: None,
-        writer: Writer::Any,
+        reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::Retry,
         source: Source::new("`retryTaskRun`"),
     },
     AllowedTransition {
         from: TerminalStates::SUCCEEDED,
         to: None,
-        writer: Writer::Any,
+        reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::RetryAfterStopSidecarFailed,
         source: Source::new("`stopSidecars`, then `retryTaskRun` in the same reconcile"),
     },
     AllowedTransition {
         from: TerminalStates::SUCCEEDED,
         to: Some(TerminalStates::FAILED),
-        writer: Writer::Any,
+        reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::StopSidecarFailed,
         source: Source::new("`stopSidecars`, `TaskRunReasonStopSidecarFailed`"),
     },

@@ -3,7 +3,7 @@
 use super::status::{
     DualOutcome, FailureReasons, Outcome, StatusProfile, TerminalStates, is_true, with_reason,
 };
-use super::transitions::{AllowedTransition, Source, TransitionCondition, Writer};
+use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
 use super::{
     FieldLocation, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
     TRAIN_JOB_CONTROLLER as CONTROLLER, ValueConstraint,
@@ -35,7 +35,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
             allowed_transitions: &[AllowedTransition {
                 from: TerminalStates::FAILED,
                 to: None,
-                writer: Writer::Any,
+                reconciled_by: ReconciledBy::Any,
                 condition: TransitionCondition::NotDeadlineExceeded,
                 source: Source::new("`removeFailedCondition`, Trainer 2.1 to 2.3"),
             }],

@@ -23,7 +23,7 @@ pub(crate) struct AllowedTransition {
     /// The terminal states that the new status must be in, or [`None`] for any state.
     pub(crate) to: Option<TerminalStates>,
     /// The controller that runs the object.
-    pub(crate) writer: Writer,
+    pub(crate) reconciled_by: ReconciledBy,
     /// A further condition on the update.
     pub(crate) condition: TransitionCondition,
     /// The upstream code or page that documents the transition.
@@ -36,7 +36,7 @@ pub(crate) struct AllowedTransition {
 
 /// Controller that runs the object, and so writes its status, according to `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Writer {
+pub(crate) enum ReconciledBy {
     /// The built-in or an external controller.
     Any,
     /// The built-in controller.

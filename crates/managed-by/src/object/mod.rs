@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer};
 
 use crate::decode::{Raw, fields};
-use crate::kind::{Kind, Mode, StatusRules};
+use crate::kind::{Kind, Reconciler, StatusRules};
 use custom::{Custom, EMPTY_STATUS};
 use job::{Job, JobStatus};
 pub(crate) use walk::decode_members;
@@ -31,7 +31,7 @@ pub(crate) struct Object<'a> {
 
 impl Object<'_> {
     /// Returns the reconciler of the object, given its kind.
-    pub(crate) fn mode(&self, kind: &Kind<'_>) -> Mode<'_> {
+    pub(crate) fn mode(&self, kind: &Kind<'_>) -> Reconciler<'_> {
         kind.mode(self.managed_by.as_deref())
     }
 

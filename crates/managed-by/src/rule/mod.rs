@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{BadValue, FieldError, Finding};
-use crate::kind::{Kind, Mode};
+use crate::kind::{Kind, Reconciler};
 use crate::object::Object;
 use crate::object::job::JobStatus;
 use crate::release::Release;
@@ -282,7 +282,7 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the mode of an object of this kind: built-in or delegated.
-    pub(crate) fn mode<'o>(&self, object: &'o Object<'_>) -> Mode<'o> {
+    pub(crate) fn mode<'o>(&self, object: &'o Object<'_>) -> Reconciler<'o> {
         object.mode(self.kind)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::groups::in_groups;
+use super::parallel::par_flat_map;
 use super::step::{Item, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
@@ -79,7 +79,7 @@ impl<'s> ObjectHistory<'s> {
             }
         }
         let first: Vec<_> = first.into_iter().collect();
-        let states = in_groups(&first, |(_, (state, json)), states| {
+        let states = par_flat_map(&first, |(_, (state, json)), states| {
             states.push(state.earlier(json));
         });
         let mut previous = PreviousStates::new();
@@ -109,7 +109,7 @@ impl<'s> ObjectHistory<'s> {
                 Err(skipped) => Task::Skip(ObjectName::default(), skipped.clone()),
             };
             if let Task::Evaluate(recorded) = &task
-                && let Some(request) = recorded.request.first_half()
+                && let Some(request) = recorded.request.main_resource_update()
             {
                 let write = recorded.write;
                 tasks.push((item, Task::Evaluate(RecordedRequest { request, write })));
@@ -182,8 +182,14 @@ impl<'s> ObjectHistory<'s> {
         if is_equal(old.status, state.status) {
             return evaluate(Operation::Update, state, Some(old), false, None);
         }
-        let is_half = old.differs_beside_status(state);
-        evaluate(Operation::UpdateStatus, state, Some(old), is_half, None)
+        let is_split_update = old.differs_beside_status(state);
+        evaluate(
+            Operation::UpdateStatus,
+            state,
+            Some(old),
+            is_split_update,
+            None,
+        )
     }
 
     fn task_for_write<'c>(
@@ -232,7 +238,7 @@ fn evaluate<'c>(
     operation: Operation,
     state: &'c State<'c>,
     old: Option<&'c State<'c>>,
-    is_half: bool,
+    is_split_update: bool,
     write: Option<&'c Write<'c>>,
 ) -> Task<'c> {
     let request = Request {
@@ -240,7 +246,7 @@ fn evaluate<'c>(
         remark: None,
         state,
         old,
-        is_half,
+        is_split_update,
         namespace: &state.metadata.namespace,
         user: RequestUser::Recorded(write.and_then(|write| write.user)),
     };

@@ -5,8 +5,8 @@
 //! create, or a stored object if it has a status; a stored object is never denied, because there is no request. Audit
 //! events contain the operation and the user.
 
-mod groups;
 mod history;
+mod parallel;
 mod step;
 mod tally;
 mod writers;
@@ -16,8 +16,8 @@ use crate::record::{Record, read};
 use crate::request::Request;
 use crate::skipped::SkippedRecord;
 use crate::split::SourceDocument;
-use groups::in_groups;
 use history::{ObjectHistory, stored};
+use parallel::par_flat_map;
 use step::{Item, Task};
 use tally::add;
 
@@ -48,32 +48,32 @@ impl<'s> Replay<'s> {
     }
 
     /// Returns the number of live objects.
-    pub fn live(&self) -> usize {
+    pub fn live_objects(&self) -> usize {
         self.history.live.len()
     }
 
     /// Evaluates documents (see [`crate::split_documents`]) in order, except that writes to one object are sorted by `resourceVersion`: API servers log
     /// audit events in completion order. Returns the indexes of the last `held` documents with a write, which the caller
     /// must pass again with the documents that follow.
-    pub fn documents(
+    pub fn evaluate_documents(
         &mut self,
         documents: &[SourceDocument<'_>],
         held: usize,
         mut each: impl FnMut(Step),
     ) -> Vec<usize> {
         self.with_tasks(documents, held, |evaluator, tally, tasks| {
-            let results = in_groups(tasks, |(_, task), results| {
+            let results = par_flat_map(tasks, |(_, task), results| {
                 results.push(task.evaluate(evaluator));
             });
             let mut is_reported = false;
             for ((item, task), result) in tasks.iter().zip(results) {
-                // Both halves of a change have the same object, so an error in it is reported once.
-                let is_second = std::mem::take(&mut is_reported) && task.is_half();
+                // Both requests of a split update have the same object, so an error in it is reported once.
+                let is_second = std::mem::take(&mut is_reported) && task.is_split_update();
                 let is_error = matches!(result, Some(Err(_)));
                 if is_error && is_second {
                     continue;
                 }
-                is_reported = is_error && task.is_half();
+                is_reported = is_error && task.is_split_update();
                 if let Some(step) = tally.add(result, task, |time| item.position(time)) {
                     each(step);
                 }
@@ -82,8 +82,8 @@ impl<'s> Replay<'s> {
     }
 
     /// Passes the requests of the documents, and the records without one, to the callback without evaluating them;
-    /// otherwise like [`Replay::documents`].
-    pub fn requests(
+    /// otherwise like [`Replay::evaluate_documents`].
+    pub fn for_each_request(
         &mut self,
         documents: &[SourceDocument<'_>],
         held: usize,
@@ -127,7 +127,7 @@ impl<'s> Replay<'s> {
 /// Parses the records of documents, without held-back ones. Returns the indexes of those documents too.
 fn items<'c>(documents: &[SourceDocument<'c>], held: usize) -> (Vec<Item<'c>>, Vec<usize>) {
     let indexed: Vec<_> = documents.iter().enumerate().collect();
-    let mut items = in_groups(&indexed, |(index, document), items| {
+    let mut items = par_flat_map(&indexed, |(index, document), items| {
         read(document.bytes, |lines, record| {
             items.push(Item {
                 document: *index,

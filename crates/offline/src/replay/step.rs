@@ -84,8 +84,8 @@ pub(super) struct RecordedRequest<'c> {
 
 impl Task<'_> {
     /// Returns true for one of the two requests that a change of the status and the rest becomes.
-    pub(super) fn is_half(&self) -> bool {
-        matches!(self, Self::Evaluate(recorded) if recorded.request.is_half)
+    pub(super) fn is_split_update(&self) -> bool {
+        matches!(self, Self::Evaluate(recorded) if recorded.request.is_split_update)
     }
 
     /// Evaluates the request of the task, if it has one.

@@ -18,7 +18,7 @@ fn replay(evaluator: Evaluator<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {
     let mut lines = 0;
     for chunk in chunks {
         let (documents, more) = split_documents(chunk.as_bytes(), 0, lines);
-        replay.documents(&documents, 0, |step| steps.push(step));
+        replay.evaluate_documents(&documents, 0, |step| steps.push(step));
         lines += more;
     }
     (replay.tally().clone(), steps)
@@ -305,7 +305,7 @@ fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_evaluator());
     let (documents, _) = split_documents(text.as_bytes(), 0, 0);
-    replay.requests(&documents, 0, |_, request| {
+    replay.for_each_request(&documents, 0, |_, request| {
         requests.push(serde_json::to_value(request.unwrap()).unwrap());
     });
     requests

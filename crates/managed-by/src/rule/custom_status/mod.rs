@@ -10,7 +10,7 @@ pub(crate) mod times;
 
 use crate::kind::Kind;
 use crate::kind::status::{FailureReasons, Outcome, StatusProfile, TerminalStates};
-use crate::kind::transitions::{AllowedTransition, TransitionCondition, Writer};
+use crate::kind::transitions::{AllowedTransition, ReconciledBy, TransitionCondition};
 use crate::object::Object;
 use crate::object::custom::{EMPTY_STATUS, Status};
 use crate::request::Change;
@@ -71,10 +71,10 @@ impl<'a> Transition<'a> {
 
     /// Returns true if this update has the new state, the writer and the condition of a row.
     fn matches(&self, row: AllowedTransition) -> bool {
-        let is_writer = match row.writer {
-            Writer::Any => true,
-            Writer::BuiltIn => !self.is_delegated,
-            Writer::External => self.is_delegated,
+        let is_writer = match row.reconciled_by {
+            ReconciledBy::Any => true,
+            ReconciledBy::BuiltIn => !self.is_delegated,
+            ReconciledBy::External => self.is_delegated,
         };
         is_writer
             && row.to.is_none_or(|to| self.new.states.contains(to))

@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, Scope};
 use crate::finding::FieldError;
-use crate::kind::{FieldLocation, MULTIKUEUE, Mode, ValueConstraint};
+use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler, ValueConstraint};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
 use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
@@ -33,8 +33,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
     let (entry, delegation) = context.settings.delegation(namespace, labels)?;
     let is_template = context.kind.location != FieldLocation::Workload;
     let (verb, instead) = match (delegation, new) {
-        (Delegation::Forbidden, Mode::Delegated(_)) => ("must not", "omit the field".to_owned()),
-        (Delegation::Required, Mode::BuiltIn) => {
+        (Delegation::Forbidden, Reconciler::Delegated(_)) => {
+            ("must not", "omit the field".to_owned())
+        }
+        (Delegation::Required, Reconciler::BuiltIn) => {
             let owner = owner::workload(context, object)?.map(|owner| owner.kind);
             let instead = match owner {
                 Some(owner) if is_controller_of(context, &owner)? => return Ok(()),

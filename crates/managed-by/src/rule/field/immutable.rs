@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, Scope, Upstream};
 use crate::finding::BadValue;
-use crate::kind::{FieldLocation, Mode};
+use crate::kind::{FieldLocation, Reconciler};
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
@@ -24,8 +24,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let kind = context.kind;
     // If the API defaults the field, updates add the reserved value to older objects.
     let is_defaulted = kind.defaulted
-        && context.mode(object) == Mode::BuiltIn
-        && context.mode(old) == Mode::BuiltIn;
+        && context.mode(object) == Reconciler::BuiltIn
+        && context.mode(old) == Reconciler::BuiltIn;
     let unchanged = object.managed_by == old.managed_by || is_defaulted;
     if kind.location == FieldLocation::Workload && !unchanged {
         let value = BadValue::Pointer(object.managed_by.as_deref().map(Into::into));

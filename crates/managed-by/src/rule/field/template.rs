@@ -3,7 +3,7 @@
 use super::unsupported_value;
 use crate::description::{Enforcement, Rule};
 use crate::finding::BadValue;
-use crate::kind::{FieldLocation, Kind, MULTIKUEUE, Mode, ValueConstraint};
+use crate::kind::{FieldLocation, Kind, MULTIKUEUE, Reconciler, ValueConstraint};
 use crate::object::custom::Nested;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
@@ -102,11 +102,11 @@ fn orphan_reason<'k>(
         None => (outer, outer_managed_by),
     };
     match parent.mode(parent_value) {
-        Mode::BuiltIn => Some(OrphanReason::BuiltInParent),
-        Mode::Delegated(same) if same == value => {
+        Reconciler::BuiltIn => Some(OrphanReason::BuiltInParent),
+        Reconciler::Delegated(same) if same == value => {
             (value == MULTIKUEUE).then_some(OrphanReason::CopiedByMultiKueue)
         }
-        Mode::Delegated(_) => Some(OrphanReason::OtherController),
+        Reconciler::Delegated(_) => Some(OrphanReason::OtherController),
     }
 }
 

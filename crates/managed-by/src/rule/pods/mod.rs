@@ -4,7 +4,7 @@ use crate::cluster::{Cluster, JobLookup, LookupError};
 use crate::decode::{Malformed, decode};
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
-use crate::kind::{JOB, Mode, is_job};
+use crate::kind::{JOB, Reconciler, is_job};
 use crate::object::pod::{Owner, Pod};
 use crate::object::{Object, ObjectSeed};
 use crate::request::AdmissionRequest;
@@ -72,7 +72,7 @@ fn check<'a>(
     if job.metadata.uid != owner.uid {
         return Ok(None);
     }
-    let Mode::Delegated(controller) = job.mode(&JOB) else {
+    let Reconciler::Delegated(controller) = job.mode(&JOB) else {
         return Ok(None);
     };
     let path = format!("metadata.ownerReferences[{}]", owner.index);

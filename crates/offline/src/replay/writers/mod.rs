@@ -10,7 +10,7 @@ use managed_by::{Problems, Settings, kinds};
 
 use event::{AuditEvent, StatusOwner, StatusWrite, TrackedKind};
 
-use super::groups::in_groups;
+use super::parallel::par_flat_map;
 use super::step::RecordPosition;
 use super::tally::{add, increment};
 use crate::json::{Members, elements};
@@ -121,7 +121,7 @@ impl StatusWriters {
     ) {
         self.totals.documents = add(self.totals.documents, documents.len());
         let kinds = &*self.kinds;
-        let events = in_groups(documents, |document, events| {
+        let events = par_flat_map(documents, |document, events| {
             read_audited(document.bytes, |lines, audited| {
                 let position = RecordPosition {
                     source: document.source,
