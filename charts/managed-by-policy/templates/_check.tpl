@@ -3,12 +3,12 @@
 {{- $root := index . 0 -}}
 {{- $problems := (index . 1).problems -}}
 {{- $isOnline := "" -}}
-{{- if not $root.Values.namespaced -}}{{- $isOnline = include "managed-by.isOnline" $root -}}{{- end -}}
+{{- if not $root.Values.namespaced -}}{{- $isOnline = include "managed-by.canLookUp" $root -}}{{- end -}}
 {{- $needsKubewarden := not (or $root.Values.webhook.enabled $root.Values.cel.only) -}}
 {{- if and $isOnline $needsKubewarden (not (include "managed-by.hasKubewarden" $root)) -}}
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
-{{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.isListed" $root)) -}}
+{{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.hasClusterVersions" $root)) -}}
   {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because there is no cluster to ask; %q %s"
     (include "managed-by.newestRelease" $root) "" "denies only what every release denies") -}}
 {{- end -}}

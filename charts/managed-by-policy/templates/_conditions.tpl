@@ -23,7 +23,7 @@
 {{- end }}
 
 {{/* CEL that is true if an update changes the value at a path. [] stands for each element of a list. */}}
-{{- define "managed-by.changes" -}}
+{{- define "managed-by.valueChanged" -}}
 {{- if contains "[]." . -}}
 {{- $list := first (splitList "[]." .) -}}
 {{- $item := include "managed-by.cel" (list "item" (last (splitList "[]." .))) -}}
@@ -37,7 +37,7 @@
 {{- end }}
 
 {{/* CEL that is true for requests in a version whose schema lacks the field: a line for each, (list KINDS) */}}
-{{- define "managed-by.pruned" -}}
+{{- define "managed-by.prunedVersions" -}}
 {{- $lines := list -}}
 {{- range $kind := index . 0 -}}
   {{- range .versions -}}
@@ -52,12 +52,12 @@
 {{/* The condition for updates: true if `managedBy` changes, in the object or in a template. (list KINDS) */}}
 {{- define "managed-by.fieldChanges" -}}
 {{- $lines := list `request.operation != "UPDATE" || has(request.subResource)` -}}
-{{- $lines = concat $lines (include "managed-by.pruned" . | fromJsonArray) -}}
-{{- $lines = append $lines (include "managed-by.changes" "spec.managedBy") -}}
+{{- $lines = concat $lines (include "managed-by.prunedVersions" . | fromJsonArray) -}}
+{{- $lines = append $lines (include "managed-by.valueChanged" "spec.managedBy") -}}
 {{- range $kind := index . 0 -}}
   {{- $paths := without (prepend (default list .templates) (default "spec.managedBy" .path)) "spec.managedBy" -}}
   {{- range $paths -}}
-    {{- $lines = append $lines (printf "request.kind.group == %q && request.kind.kind == %q && %s" $kind.group $kind.kind (include "managed-by.changes" .)) -}}
+    {{- $lines = append $lines (printf "request.kind.group == %q && request.kind.kind == %q && %s" $kind.group $kind.kind (include "managed-by.valueChanged" .)) -}}
   {{- end -}}
 {{- end -}}
 {{- join " ||\n" (uniq $lines) -}}
@@ -68,7 +68,7 @@ The condition for status updates: true for delegated objects, and for all of the
 */}}
 {{- define "managed-by.statusUpdateChecked" -}}
 {{- $kinds := index . 0 -}}
-{{- $lines := include "managed-by.pruned" (list $kinds) | fromJsonArray -}}
+{{- $lines := include "managed-by.prunedVersions" (list $kinds) | fromJsonArray -}}
 {{- with (index . 1).builtin_status_writers -}}
   {{- $lines = append $lines (printf "request.kind.kind in %s" (keys . | sortAlpha | toJson)) -}}
 {{- end -}}

@@ -12,7 +12,7 @@ The result is JSON with three lists:
 */}}
 {{- define "managed-by.projects" -}}
 {{- $root := . -}}
-{{- $isListed := include "managed-by.isListed" . -}}
+{{- $isListed := include "managed-by.hasClusterVersions" . -}}
 {{- $bound := include "managed-by.boundAccounts" . | fromJsonArray -}}
 {{- $projects := list -}}
 {{- $kinds := list -}}
@@ -38,7 +38,7 @@ The result is JSON with three lists:
 
 {{/*
 One project, as JSON: name, kinds (those that the policy selects), writers (user names), writesStatusOf, problems.
-(list . PROJECT ISLISTED BOUND), where BOUND is what "managed-by.boundAccounts" returns
+(list . PROJECT HASVERSIONS BOUND), where BOUND is what "managed-by.boundAccounts" returns
 */}}
 {{- define "managed-by.project" -}}
 {{- $root := index . 0 -}}
@@ -71,8 +71,8 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
 {{- $writers := list -}}
 {{- if and $isInstalled (or $isBuiltinWriter $isMultiKueue) -}}
-  {{- $writers = default (include "managed-by.foundWriters" (list $root $project $bound) | fromJsonArray) $values.statusWriters -}}
-  {{- if empty $writers -}}{{- $problems = append $problems (include "managed-by.missingWriters" (list $root $project)) -}}{{- end -}}
+  {{- $writers = default (include "managed-by.discoveredWriters" (list $root $project $bound) | fromJsonArray) $values.statusWriters -}}
+  {{- if empty $writers -}}{{- $problems = append $problems (include "managed-by.missingWritersError" (list $root $project)) -}}{{- end -}}
 {{- end -}}
 {{- dict "name" $project.name "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
 {{- end }}
@@ -127,7 +127,7 @@ list expects, but only admins of the cluster can bind it.
 {{- end }}
 
 {{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT BOUND) */}}
-{{- define "managed-by.foundWriters" -}}
+{{- define "managed-by.discoveredWriters" -}}
 {{- $project := index . 1 -}}
 {{- $writers := list -}}
 {{- range index . 2 -}}
@@ -141,7 +141,7 @@ list expects, but only admins of the cluster can bind it.
 {{- end }}
 
 {{/* The error about a project whose controllers have none of the known accounts: (list . PROJECT) */}}
-{{- define "managed-by.missingWriters" -}}
+{{- define "managed-by.missingWritersError" -}}
 {{- $project := index . 1 -}}
 {{- $known := list -}}
 {{- range $project.accounts -}}{{- $known = append $known (printf "system:serviceaccount:%s" (replace "/" ":" .)) -}}{{- end -}}
@@ -150,7 +150,7 @@ list expects, but only admins of the cluster can bind it.
 {{- printf "projects.%s.statusWriters: must list the usernames of the controllers of %s, because " $project.name $project.title -}}
 {{- if (index . 0).Values.namespaced -}}
 namespace admins cannot read other namespaces
-{{- else if include "managed-by.isOnline" (index . 0) -}}
+{{- else if include "managed-by.canLookUp" (index . 0) -}}
 no ClusterRoleBinding references any of its service accounts
 {{- else -}}
 service accounts cannot be looked up without a cluster
@@ -159,7 +159,7 @@ service accounts cannot be looked up without a cluster
 {{- end }}
 
 {{/* Not empty if `lookup` reaches a cluster: every cluster has this namespace. */}}
-{{- define "managed-by.isOnline" -}}
+{{- define "managed-by.canLookUp" -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" -}}true{{- end -}}
 {{- end }}
 
@@ -169,8 +169,8 @@ service accounts cannot be looked up without a cluster
 {{- end }}
 
 {{/* Not empty if .Capabilities.APIVersions comes from a cluster. Without one, it contains only Helm's built-in list. */}}
-{{- define "managed-by.isListed" -}}
-{{- or (include "managed-by.hasKubewarden" .) (include "managed-by.isOnline" .) -}}
+{{- define "managed-by.hasClusterVersions" -}}
+{{- or (include "managed-by.hasKubewarden" .) (include "managed-by.canLookUp" .) -}}
 {{- end }}
 
 {{/* The projects whose controllers write the status of Jobs. */}}
