@@ -10,75 +10,75 @@ case $BATS_TEST_FILENAME in
 esac
 
 setup_file() {
-  needs helm etcd "$API_SERVER" kube-controller-manager kubectl jq openssl curl python3
-  cluster cluster "${ARGUMENTS[@]}"
+  require_programs helm etcd "$API_SERVER" kube-controller-manager kubectl jq openssl curl python3
+  start_cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  crds AppWrapper JobSet RayCluster Workflow
+  apply_test_crds AppWrapper JobSet RayCluster Workflow
   kubewarden_crds cluster
-  controller_manager cluster --controllers=validatingadmissionpolicy-status-controller
-  cel cluster management
+  start_controller_manager cluster --controllers=validatingadmissionpolicy-status-controller
+  apply_cel_policies cluster management
 }
 teardown_file() { stop_all; }
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
 # Runs a command that the API server itself must deny, with a text: denied TEXT COMMAND...
-denied() { refused "$1" "${@:2}" && [[ $output == *"ValidatingAdmissionPolicy 'managed-by-deny' with binding 'managed-by-deny' denied request"* ]]; }
-dry_run() { job worker "$DELEGATED" | ana create --dry-run=server -f -; }
+denied() { assert_fails_with "$1" "${@:2}" && [[ $output == *"ValidatingAdmissionPolicy 'managed-by-deny' with binding 'managed-by-deny' denied request"* ]]; }
+dry_run() { job worker "$DELEGATED" | as_ana create --dry-run=server -f -; }
 # Changes the settings of the ClusterAdmissionPolicy: patch SETTINGS
 patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec: {settings: $1}"; }
 
 @test "a typo is denied, and a valid Job is created" {
   denied 'allowed for Jobs in namespace "team-a": kueue.x-k8s.io/multikueue [managed-by/allowed]' \
-    ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
-  prints 'no known controller has this name' ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
-  quietly ana create -f - <<<"$(job pi "$DELEGATED")"
-  quietly ana create -f - <<<"$(appwrapper pi 'managedBy: kueue.x-k8s.io/multikueue, components: []')"
+    as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  assert_prints 'no known controller has this name' as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  assert_no_warning as_ana create -f - <<<"$(job pi "$DELEGATED")"
+  assert_no_warning as_ana create -f - <<<"$(appwrapper pi 'managedBy: kueue.x-k8s.io/multikueue, components: []')"
 }
 
-@test "a Job that is not delegated is denied, but not in the namespace of Kueue, and its creator may be exempt" {
-  denied 'must be delegated (role management), allowed: kueue.x-k8s.io/multikueue [managed-by/delegation]' ana create -f - <<<"$(job plain 'suspend: true')"
-  quietly ana create -n kueue-system -f - <<<"$(job plain 'suspend: true')"
-  denied 'must not be delegated (namespaces of the settings)' ana create -n kueue-system -f - <<<"$(job delegated "$DELEGATED")"
+@test "a Job that is not delegated is denied, except in Kueue's namespace and for exempt users" {
+  denied 'must be delegated (role management), allowed: kueue.x-k8s.io/multikueue [managed-by/delegation]' as_ana create -f - <<<"$(job plain 'suspend: true')"
+  assert_no_warning as_ana create -n kueue-system -f - <<<"$(job plain 'suspend: true')"
+  denied 'must not be delegated (namespaces of the settings)' as_ana create -n kueue-system -f - <<<"$(job delegated "$DELEGATED")"
   run kubectl create -f - <<<"$(job plain 'suspend: true')"
   [ "$status" -eq 0 ] && [[ $output == *Warning:*managed-by/delegation* ]]
 }
 
-@test "managedBy does not change, and labels do" {
-  quietly ana label appwrapper pi a=b
-  denied 'field is immutable [managed-by/immutable]' ana patch appwrapper pi --type=merge -p 'spec: {managedBy: acme.io/x}'
-  denied 'Invalid value: null: field is immutable' ana patch appwrapper pi --type=merge -p 'spec: {managedBy: null}'
-  workload ray.io/v1 RayCluster pruned 'managedBy: kueue.x-k8s.io/multikueue, rayVersion: "2.9"' | ana create -f -
-  denied '[managed-by/pruned-version]' ana patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
+@test "managedBy is immutable, and labels are not" {
+  assert_no_warning as_ana label appwrapper pi a=b
+  denied 'field is immutable [managed-by/immutable]' as_ana patch appwrapper pi --type=merge -p 'spec: {managedBy: acme.io/x}'
+  denied 'Invalid value: null: field is immutable' as_ana patch appwrapper pi --type=merge -p 'spec: {managedBy: null}'
+  workload ray.io/v1 RayCluster pruned 'managedBy: kueue.x-k8s.io/multikueue, rayVersion: "2.9"' | as_ana create -f -
+  denied '[managed-by/pruned-version]' as_ana patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
 }
 
-@test "the status is written by its controllers" {
-  denied '[status-writer/delegated]' status ana pi 'active: 0, ready: 0, terminating: 0'
-  quietly status "$KUEUE" pi 'active: 0, ready: 0, terminating: 0'
-  denied 'that are not delegated [status-writer/builtin]' status ana plain 'active: 1'
-  quietly status "$JOB_CONTROLLER" plain 'active: 1'
-  denied '[status-writer/delegated]' status ana appwrapper/pi 'phase: Succeeded'
-  quietly status "$KUEUE" appwrapper/pi 'phase: Running'
+@test "only the listed controllers write the status" {
+  denied '[status-writer/delegated]' update_status ana pi 'active: 0, ready: 0, terminating: 0'
+  assert_no_warning update_status "$KUEUE" pi 'active: 0, ready: 0, terminating: 0'
+  denied 'that are not delegated [status-writer/builtin]' update_status ana plain 'active: 1'
+  assert_no_warning update_status "$JOB_CONTROLLER" plain 'active: 1'
+  denied '[status-writer/delegated]' update_status ana appwrapper/pi 'phase: Succeeded'
+  assert_no_warning update_status "$KUEUE" appwrapper/pi 'phase: Running'
 }
 
-@test "patched settings are in force at once" {
+@test "patched settings apply at once" {
   patch '{role: hybrid, rules: {managed-by/allowed: warn}}'
-  LIMIT=5 soon eval 'job hybrid "suspend: true" | ana create -f -'
-  prints 'Warning: Validation failed for ValidatingAdmissionPolicy '"'managed-by-warn'" ana create -f - <<<"$(job warned 'managedBy: acme.io/x, suspend: true')"
+  LIMIT=5 retry eval 'job hybrid "suspend: true" | as_ana create -f -'
+  assert_prints 'Warning: Validation failed for ValidatingAdmissionPolicy '"'managed-by-warn'" as_ana create -f - <<<"$(job warned 'managedBy: acme.io/x, suspend: true')"
   patch '{role: worker, rules: null}'
-  LIMIT=5 soon refused 'must not be delegated (role worker)' dry_run
+  LIMIT=5 retry assert_fails_with 'must not be delegated (role worker)' dry_run
 }
 
 @test "mode monitor denies nothing" {
   kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
-  LIMIT=5 soon dry_run
+  LIMIT=5 retry dry_run
   kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: protect}'
-  LIMIT=5 soon refused 'must not be delegated' dry_run
+  LIMIT=5 retry assert_fails_with 'must not be delegated' dry_run
 }
 
 @test "the API server finds no error in the types of the expressions" {
   for name in managed-by-deny managed-by-warn; do
-    soon eval "kubectl get validatingadmissionpolicy $name -o json | jq -e '.status.observedGeneration'"
+    retry eval "kubectl get validatingadmissionpolicy $name -o json | jq -e '.status.observedGeneration'"
     [ "$(kubectl get validatingadmissionpolicy "$name" -o json | jq -c '.status.typeChecking.expressionWarnings // [] | map(.warning)')" = '[]' ] ||
       { kubectl get validatingadmissionpolicy "$name" -o json | jq -r '.status.typeChecking.expressionWarnings[].warning' && return 1; }
   done
@@ -86,21 +86,21 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
 
 @test "without the ClusterAdmissionPolicy nothing is denied" {
   kubectl delete clusteradmissionpolicy managed-by
-  LIMIT=5 soon eval 'job free "managedBy: acme.io/x, suspend: true" | ana create -f -'
+  LIMIT=5 retry eval 'job free "managedBy: acme.io/x, suspend: true" | as_ana create -f -'
 }
 
 @test "without Kubewarden's CustomResourceDefinitions a restarted API server denies everything, so the chart is uninstalled first" {
   kubectl delete crd clusteradmissionpolicies.policies.kubewarden.io
   dry_run
   restart cluster/kube-apiserver
-  ready cluster/kube-apiserver kubectl get --raw /readyz
-  LIMIT=30 soon refused 'failed to configure policy' dry_run
+  wait_ready cluster/kube-apiserver kubectl get --raw /readyz
+  LIMIT=30 retry assert_fails_with 'failed to configure policy' dry_run
   kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy --all
-  LIMIT=5 soon dry_run
+  LIMIT=5 retry dry_run
 }
 
 @test "cel.only: a copy of the settings needs no Kubewarden" {
-  cel cluster management --set cel.only=true --set policy.enabled=false
-  denied '[managed-by/allowed]' ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
-  quietly ana create -f - <<<"$(job only "$DELEGATED")"
+  apply_cel_policies cluster management --set cel.only=true --set policy.enabled=false
+  denied '[managed-by/allowed]' as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  assert_no_warning as_ana create -f - <<<"$(job only "$DELEGATED")"
 }

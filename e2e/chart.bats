@@ -3,8 +3,8 @@
 load lib
 
 setup_file() {
-  needs helm etcd kube-apiserver kubectl jq openssl curl python3
-  cluster cluster --authorization-mode=AlwaysAllow
+  require_programs helm etcd kube-apiserver kubectl jq openssl curl python3
+  start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
 }
@@ -14,41 +14,41 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 # What the chart renders without a cluster: offline [ARGUMENT...]
 offline() { helm template managed-by "$CHART" --kube-version 1.36.3 --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "$@" | yaml; }
 # Who may write the status of a kind: writers KIND [ARGUMENT...]
-writers() { settings cluster worker "${@:2}" | jq -r --arg kind "$1" '.builtin_status_writers[$kind] // [] | .[]'; }
+writers() { chart_settings cluster worker "${@:2}" | jq -r --arg kind "$1" '.builtin_status_writers[$kind] // [] | .[]'; }
 lists() { writers "$1" | grep --line-regexp --fixed-strings "$2"; }
 kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)' | sort | xargs; }
 
-@test "without a cluster, each missing value is named" {
-  refused 'projects.jobset.enabled: true or false' offline --set role=worker
+@test "without a cluster, the error lists each missing value" {
+  assert_fails_with 'projects.jobset.enabled: true or false' offline --set role=worker
   for value in projects.kubernetes.statusWriters projects.kueue.enabled projects.trainer.enabled kubernetesVersion; do [[ $output == *"- $value: "* ]]; done
   # A worker without JobSet, but no account of the Job controller.
-  refused 'projects.kubernetes.statusWriters: must list the usernames of the controllers of Kubernetes, because service accounts cannot be looked up without a cluster' \
+  assert_fails_with 'projects.kubernetes.statusWriters: must list the usernames of the controllers of Kubernetes, because service accounts cannot be looked up without a cluster' \
     offline --values "$CHART/ci/offline-values.yaml" --set role=worker,projects.kubernetes.statusWriters=null
 }
 
 @test "only Jobs and CronJobs are selected in a cluster without projects, and only the Job controller is a writer" {
-  [ "$(webhook_of_chart cluster worker | kinds)" = "cronjobs jobs" ]
+  [ "$(chart_webhook cluster worker | kinds)" = "cronjobs jobs" ]
   [ "$(writers Job)" = "$JOB_CONTROLLER" ]
-  [ "$(settings cluster worker | jq -r .kubernetes_version)" = 1.36 ]
+  [ "$(chart_settings cluster worker | jq -r .kubernetes_version)" = 1.36 ]
 }
 
-@test "what is served is selected, and its controllers are writers" {
-  crds JobSet AppWrapper Workload
-  [ "$(webhook_of_chart cluster worker | kinds)" = "appwrappers cronjobs jobs jobsets" ]
+@test "served kinds are selected, and their controllers are status writers" {
+  apply_test_crds JobSet AppWrapper Workload
+  [ "$(chart_webhook cluster worker | kinds)" = "appwrappers cronjobs jobs jobsets" ]
   [ "$(writers Job)" = "$JOB_CONTROLLER"$'\n'"$KUEUE"$'\n'"$JOBSET" ]
   [ "$(writers JobSet)" = "$JOBSET" ]
-  webhook_of_chart cluster worker | jq -r '.webhooks[0].matchConditions[].expression' >conditions
+  chart_webhook cluster worker | jq -r '.webhooks[0].matchConditions[].expression' >conditions
   grep 'replicatedJobs' conditions
   run ! grep -E 'ray.io|kubeflow|tekton' conditions
 }
 
-@test "the writer of Jobs is listed wherever it is installed, although its own kind is not selected" {
-  [ "$(webhook_of_chart cluster worker --set projects.jobset.enabled=false | kinds)" = "appwrappers cronjobs jobs" ]
+@test "a controller that writes Jobs is listed even if its own kind is not selected" {
+  [ "$(chart_webhook cluster worker --set projects.jobset.enabled=false | kinds)" = "appwrappers cronjobs jobs" ]
   [ "$(writers Job --set projects.jobset.enabled=false)" = "$JOB_CONTROLLER"$'\n'"$KUEUE"$'\n'"$JOBSET" ]
 }
 
 @test "MultiKueue is on the allow-list where Kueue is installed, and Kueue's account may write" {
-  settings cluster management --set controllers=null --set namespaces=null >settings.json
+  chart_settings cluster management --set controllers=null --set namespaces=null >settings.json
   jq -e --arg kueue "$KUEUE" '.controllers == {"kueue.x-k8s.io/multikueue": {status_writers: [$kueue]}} and .namespaces == [{match: ["kueue-system"], delegation: "forbidden"}]' settings.json
 }
 
@@ -60,7 +60,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   # Kubewarden is not installed; adding its kind makes the chart treat --api-versions as a cluster's list.
   echo --api-versions=policies.kubewarden.io/v1/ClusterAdmissionPolicy >>versions
   for policy in management worker hybrid; do
-    rendered cluster "$policy" >here.json
+    render_chart cluster "$policy" >here.json
     mapfile -t versions <versions
     offline --values "$CHART/ci/$policy-values.yaml" "${versions[@]}" --values - >argo.json <<EOF
 projects:
@@ -94,31 +94,31 @@ EOF
   done
 }
 
-@test "a project whose account is not found fails, and names the value" {
+@test "rendering fails with the value's name if a project's account is not found" {
   kubectl delete serviceaccount -n jobset-system jobset-controller-manager
-  refused 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because no ClusterRoleBinding references any of its service accounts' rendered cluster worker
+  assert_fails_with 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because no ClusterRoleBinding references any of its service accounts' render_chart cluster worker
   [ "$(writers JobSet --set projects.jobset.statusWriters={system:serviceaccount:mine:jobset})" = system:serviceaccount:mine:jobset ]
   # A hybrid cluster lists no writers.
-  rendered cluster hybrid
+  render_chart cluster hybrid
   kubectl create serviceaccount -n jobset-system jobset-controller-manager
 }
 
 @test "the account of KubeRay is found in any namespace" {
-  crds RayCluster
+  apply_test_crds RayCluster
   kubectl delete clusterrolebinding kuberay-operator
   # As any tenant can.
   kubectl create serviceaccount -n team-a kuberay-operator
-  refused 'projects.kuberay.statusWriters: ' rendered cluster worker
+  assert_fails_with 'projects.kuberay.statusWriters: ' render_chart cluster worker
   kubectl create clusterrolebinding ray --clusterrole=view --serviceaccount=ray-system:kuberay-operator
   [ "$(writers RayCluster)" = system:serviceaccount:ray-system:kuberay-operator ]
-  webhook_of_chart cluster worker | jq -e '.webhooks[0].rules[] | select(.resources == ["rayclusters"]) | .apiVersions == ["v1", "v1alpha1"]'
+  chart_webhook cluster worker | jq -e '.webhooks[0].rules[] | select(.resources == ["rayclusters"]) | .apiVersions == ["v1", "v1alpha1"]'
 }
 
 @test "a kind in custom_kinds is selected in the versions that are served, with its path in the conditions" {
-  crds Workflow
+  apply_test_crds Workflow
   VALUES=(--set-json 'settings.custom_kinds=[{"group": "argoproj.io", "kind": "Workflow", "plural": "workflows", "managed_by_path": "spec.run-by.name"}]'
     --set-json 'settings.builtin_status_writers={"Workflow": ["ana"]}')
-  webhook_of_chart cluster worker >webhook.json
+  chart_webhook cluster worker >webhook.json
   jq -e '[.webhooks[0].rules[] | select(.apiGroups == ["argoproj.io"]) | [.apiVersions[], .resources[]]] == [["v1alpha1", "workflows"], ["v1alpha1", "workflows/status"]]' webhook.json
   [ "$(jq '[.webhooks[0].matchConditions[].expression | contains("bject.?spec[?\"run-by\"].?name")] | all' webhook.json)" = true ]
   writers Job | grep "$JOBSET"
@@ -126,24 +126,24 @@ EOF
   # kube-apiserver compiles the conditions.
   jq '.webhooks[0].clientConfig = {url: "https://127.0.0.1:1"} | .webhooks[0].failurePolicy = "Ignore"' webhook.json | kubectl apply --server-side -f -
   offline=("${VALUES[@]}" --values "$CHART/ci/offline-values.yaml" --set role=worker)
-  refused 'settings.custom_kinds[0].versions: the versions of workflows.argoproj.io' offline "${offline[@]}"
+  assert_fails_with 'settings.custom_kinds[0].versions: the versions of workflows.argoproj.io' offline "${offline[@]}"
 }
 
-@test "wrong settings fail in Helm" {
+@test "Helm rejects invalid settings" {
   for wrong in role=mangement settings.rulez=1 settings.role=worker kubernetesVersion=1.29 'settings.rules.managed-by/format=no' 'exempt.users={system:masters}' \
     'namespaces[0].delegation=no' 'controllers.kubernetes\.io/job-controller.kinds={Job}' 'settings.builtin_status_writers.Foo={ana}' module.tagg=v1; do
-    refused "values don't meet the specifications of the schema" rendered cluster worker --set "$wrong"
+    assert_fails_with "values don't meet the specifications of the schema" render_chart cluster worker --set "$wrong"
   done
   # Not even a schema knows these.
-  refused 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' rendered cluster worker \
+  assert_fails_with 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
-  refused 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' rendered cluster worker \
+  assert_fails_with 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "required"}]'
-  refused "at '/networkPolicy/apiServers': minItems" rendered cluster worker --set networkPolicy.enabled=true
+  assert_fails_with "at '/networkPolicy/apiServers': minItems" render_chart cluster worker --set networkPolicy.enabled=true
 }
 
 @test "the other objects: kube-apiserver accepts them" {
-  rendered cluster management --set networkPolicy.enabled=true,flowSchema.enabled=true,dashboard.enabled=true --set 'networkPolicy.apiServers={192.0.2.1/32}' \
+  render_chart cluster management --set networkPolicy.enabled=true,flowSchema.enabled=true,dashboard.enabled=true --set 'networkPolicy.apiServers={192.0.2.1/32}' \
     --set 'flowSchema.groups={tenants}' --set 'namespaceAdmins.groups={team-a-admins}' >all.json
   for kind in NetworkPolicy FlowSchema PriorityLevelConfiguration Role RoleBinding ClusterRole ClusterRoleBinding ConfigMap; do grep -F "\"kind\": \"$kind\"" all.json; done
   jq 'select(.kind != "ValidatingWebhookConfiguration")' all.json | kubectl apply --dry-run=server -f -

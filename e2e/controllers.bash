@@ -8,8 +8,8 @@ KUEUE_PROGRAM=kueue-0.18.4
 KUEUE_ETCD=etcd-3.6.8
 MPI_OPERATOR=system:serviceaccount:mpi-operator:mpi-operator
 
-# Starts kube-controller-manager with the controllers of Jobs, and a service account for each, as in a cluster: controller_manager CLUSTER [ARGUMENT...]
-controller_manager() {
+# Starts kube-controller-manager with the controllers of Jobs, and a service account for each, as in a cluster: start_controller_manager CLUSTER [ARGUMENT...]
+start_controller_manager() {
   # With its default of 20 requests a second, most of the time would be waiting.
   start "$1/kube-controller-manager" kube-controller-manager --kubeconfig="$(kubeconfig "$1" system:kube-controller-manager)" \
     --service-account-private-key-file="$RUN/$1/accounts.key" --use-service-account-credentials --leader-elect=false --secure-port=0 \
@@ -20,10 +20,10 @@ controller_manager() {
 EMULATE_OLD_RELEASE=(--emulated-version=kube=1.33 --feature-gates=JobManagedBy=false,JobPodReplacementPolicy=false)
 
 # Simulates the nodes of a cluster.
-kubelet() { start "$1/kubelet" python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig "$1" system:node:e2e)"; }
+start_kubelet() { start "$1/kubelet" python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig "$1" system:node:e2e)"; }
 
 # Prints the directory of a Go module, after downloading it if necessary.
-sources() { (cd / && go mod download -json "$1" | jq -er .Dir); }
+module_dir() { (cd / && go mod download -json "$1" | jq -er .Dir); }
 
 # Applies CRDs, changed by a filter: apply_crds CLUSTER FILTER FILE-OR-FOLDER
 apply_crds() {
@@ -31,29 +31,29 @@ apply_crds() {
   "${kubectl[@]}" create --dry-run=client -o json -f "$3" | jq -c "(.items[]? // .) | $2" >"$RUN/$1/crds.json"
   "${kubectl[@]}" apply --server-side -f "$RUN/$1/crds.json"
   # Fails for objects without conditions, so retry.
-  soon "${kubectl[@]}" wait --for=condition=Established --timeout=1m -f "$RUN/$1/crds.json"
+  retry "${kubectl[@]}" wait --for=condition=Established --timeout=1m -f "$RUN/$1/crds.json"
 }
 
 # Starts a manager on controller-runtime with the CRDs and those webhooks of its module whose path matches:
 # manager CLUSTER NAME MODULE CRD-FILTER PATHS CONFIG COMMAND...
-manager() {
+start_manager() {
   local cluster=$1 name=$2 folder=$RUN/$1/$2 sources webhook probe
-  sources=$(sources "$3")
+  sources=$(module_dir "$3")
   apply_crds "$cluster" "$4" "$sources/config/components/crd/bases"
-  certificate "$folder"
+  create_certificate "$folder"
   webhook=$(free_port) probe=$(free_port)
   jq -n --arg folder "$folder" "$6 + {kind: \"Configuration\", clientConnection: {qps: 300, burst: 600}, health: {healthProbeBindAddress: \"127.0.0.1:$probe\"},
     metrics: {bindAddress: \"0\"}, webhook: {host: \"127.0.0.1\", port: $webhook, certDir: \$folder}, leaderElection: {leaderElect: false},
     internalCertManagement: {enable: false}}" >"$folder/config.yml"
   start "$cluster/$name" "${@:7}" --config="$folder/config.yml"
-  ready "$cluster/$name" curl --silent --fail "http://127.0.0.1:$probe/readyz"
+  wait_ready "$cluster/$name" curl --silent --fail "http://127.0.0.1:$probe/readyz"
   yaml "$sources/config/components/webhook/manifests.yaml" | jq --arg name "$name" --arg paths "$5" --arg url "https://127.0.0.1:$webhook" --rawfile ca "$RUN/ca.crt" '
     .metadata.name = $name | .webhooks |= map(select(.clientConfig.service.path | test($paths)) | .clientConfig = {url: ($url + .clientConfig.service.path), caBundle: ($ca | @base64)})' |
     kubectl --kubeconfig "$RUN/$cluster/kubeconfig" apply --server-side -f -
 }
 # With a change of its CRD: run_jobset CLUSTER [FILTER]
 run_jobset() {
-  manager "$1" jobset "$JOBSET_MODULE" "${2:-.}" 'jobset|pod' '{apiVersion: "config.jobset.x-k8s.io/v1alpha1"}' \
+  start_manager "$1" jobset "$JOBSET_MODULE" "${2:-.}" 'jobset|pod' '{apiVersion: "config.jobset.x-k8s.io/v1alpha1"}' \
     jobset --kubeconfig="$(kubeconfig "$1" "$JOBSET")" --zap-devel=false
 }
 # For Jobs and JobSets. Each CRD is in the version in which it is stored, so that no conversion webhook is needed.
@@ -61,46 +61,46 @@ run_kueue() {
   # Kueue reads this certificate from a fixed path in /etc, so bind-mount its own /etc. Other users than root need a user namespace for that.
   local unshare=(unshare --mount)
   [ "$(id -u)" -eq 0 ] || unshare=(unshare --user --map-root-user --mount)
-  certificate "$RUN/$1/etc/kueue/metrics/certs"
-  manager "$1" kueue "$KUEUE_MODULE" 'del(.spec.conversion) | .spec.versions |= map(select(.storage))' 'batch-v1-job|jobset|kueue-x-k8s-io' '{apiVersion: "config.kueue.x-k8s.io/v1beta2",
+  create_certificate "$RUN/$1/etc/kueue/metrics/certs"
+  start_manager "$1" kueue "$KUEUE_MODULE" 'del(.spec.conversion) | .spec.versions |= map(select(.storage))' 'batch-v1-job|jobset|kueue-x-k8s-io' '{apiVersion: "config.kueue.x-k8s.io/v1beta2",
     integrations: {frameworks: ["batch/job", "jobset.x-k8s.io/jobset"]}, featureGates: {VisibilityOnDemand: false}}' \
     env KUBECONFIG="$(kubeconfig "$1" "$KUEUE")" "${unshare[@]}" -- sh -c 'mount --bind "$0" /etc && exec "$@"' "$RUN/$1/etc" "$(command -v "$KUEUE_PROGRAM")"
 }
 # At most one instance per machine, because it listens on a fixed port.
 run_mpi_operator() {
-  apply_crds "$1" . "$(sources "$MPI_OPERATOR_MODULE")/manifests/base/kubeflow.org_mpijobs.yaml"
+  apply_crds "$1" . "$(module_dir "$MPI_OPERATOR_MODULE")/manifests/base/kubeflow.org_mpijobs.yaml"
   start "$1/mpi-operator" env KUBECONFIG="$(kubeconfig "$1" "$MPI_OPERATOR")" mpi-operator -kube-api-qps=300 -kube-api-burst=600
-  ready "$1/mpi-operator" grep "Leading started" "$RUN/$1/mpi-operator.log"
+  wait_ready "$1/mpi-operator" grep "Leading started" "$RUN/$1/mpi-operator.log"
 }
 
-# Prints audit events of a cluster from a line on, without the probes, through a filter: audit CLUSTER FILTER [FROM]
-audit() { tail -n "+${3:-1}" "$RUN/$1/audit.log" | jq -cR "fromjson? | select(.objectRef.namespace != \"probe\") | $2"; }
-events() { wc -l <"$RUN/${1:-cluster}/audit.log"; }
+# Prints audit events of a cluster from a line on, without the probes, through a filter: audit_events CLUSTER FILTER [FROM]
+audit_events() { tail -n "+${3:-1}" "$RUN/$1/audit.log" | jq -cR "fromjson? | select(.objectRef.namespace != \"probe\") | $2"; }
+count_audit_lines() { wc -l <"$RUN/${1:-cluster}/audit.log"; }
 EVALUATED='select(.annotations["managed-by.policies.example.com/mode"])'
 DENIED='select(.responseStatus.message // "" | contains("managed-by.policies.example.com"))'
 WARNED='select(.annotations["managed-by.policies.example.com/warned"])'
 STATUS='select(.objectRef.resource == "jobs" and .objectRef.subresource == "status")'
-by() { echo "select(.user.username == \"$1\")"; }
+written_by() { echo "select(.user.username == \"$1\")"; }
 
 # Passes if the policy evaluated writes of each user, and denied or warned only the users in EXCEPT: assert_no_denials CLUSTER FROM EXCEPT USER...
 assert_no_denials() {
   local user
   for user in "${@:4}"; do
-    [ "$(audit "$1" "$(by "$user") | $EVALUATED" "$2" | wc -l)" -gt 0 ] || { echo "no write of $user was evaluated" && return 1; }
+    [ "$(audit_events "$1" "$(written_by "$user") | $EVALUATED" "$2" | wc -l)" -gt 0 ] || { echo "no write of $user was evaluated" && return 1; }
   done
-  audit "$1" "$DENIED, $WARNED | select(.user.username != \"$3\" and .impersonatedUser.username != \"$3\")" "$2" >"$RUN/loud"
+  audit_events "$1" "$DENIED, $WARNED | select(.user.username != \"$3\" and .impersonatedUser.username != \"$3\")" "$2" >"$RUN/loud"
   [ ! -s "$RUN/loud" ] || { cut -c1-1000 "$RUN/loud" | head && return 1; }
 }
 
 # Passes if the webhook was called once for the creation of a Job and, with `statuses`, once for each update of its status:
 # cost CLUSTER JOB [statuses]
-cost() {
+assert_webhook_calls() {
   local writes evaluated statuses
-  writes=$(audit "$1" "select(.objectRef.resource == \"jobs\" and .objectRef.name == \"$2\" and .responseStatus.code < 300)")
+  writes=$(audit_events "$1" "select(.objectRef.resource == \"jobs\" and .objectRef.name == \"$2\" and .responseStatus.code < 300)")
   evaluated=$(jq -c "$EVALUATED" <<<"$writes" | wc -l) statuses=$(jq -c "$STATUS" <<<"$writes" | wc -l)
   echo "# $2: $evaluated calls of the webhook with $statuses status updates" | tee /dev/fd/3
   [ "$statuses" -gt 0 ] && [ "$evaluated" -eq $((1 + (${#3} > 0 ? statuses : 0))) ]
 }
 
-# Passes if a condition of an object is True: has CONDITION KIND NAME [ARGUMENT...]
-has() { [ "$(kubectl get "${@:2}" -o jsonpath="{.status.conditions[?(@.type==\"$1\")].status}")" = True ]; }
+# Passes if a condition of an object is True: has_condition CONDITION KIND NAME [ARGUMENT...]
+has_condition() { [ "$(kubectl get "${@:2}" -o jsonpath="{.status.conditions[?(@.type==\"$1\")].status}")" = True ]; }

@@ -4,10 +4,10 @@ load controllers
 
 
 setup_file() {
-  needs helm etcd kube-apiserver kube-controller-manager policy-server kubectl jq openssl curl python3
-  protected hybrid --authorization-mode=AlwaysAllow
-  controller_manager cluster
-  kubelet cluster
+  require_programs helm etcd kube-apiserver kube-controller-manager policy-server kubectl jq openssl curl python3
+  start_protected_cluster hybrid --authorization-mode=AlwaysAllow
+  start_controller_manager cluster
+  start_kubelet cluster
 }
 teardown_file() { stop_all; }
 
@@ -37,43 +37,43 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 
 @test "20 kinds of Jobs reach the expected terminal condition" {
   while IFS='|' read -r name _ spec annotations; do job "$name" "$spec" "$annotations"; done <<<"$SHAPES" >"$BATS_TEST_TMPDIR/jobs.yml"
-  quietly ana create -f "$BATS_TEST_TMPDIR/jobs.yml"
-  workload batch/v1 CronJob cron "schedule: '* * * * *', jobTemplate: {spec: {template: $(template)}}" | ana create -f -
+  assert_no_warning as_ana create -f "$BATS_TEST_TMPDIR/jobs.yml"
+  workload batch/v1 CronJob cron "schedule: '* * * * *', jobTemplate: {spec: {template: $(template)}}" | as_ana create -f -
 
-  ana patch job suspended -p 'spec: {suspend: false}'
-  ana patch job elastic -p 'spec: {completions: 2, parallelism: 2}'
+  as_ana patch job suspended -p 'spec: {suspend: false}'
+  as_ana patch job elastic -p 'spec: {completions: 2, parallelism: 2}'
   kubectl wait job/suspended-midway job/deleted --for=jsonpath='{.status.ready}'=2 --timeout=30s
-  ana patch job suspended-midway -p 'spec: {suspend: true}'
-  ana delete job deleted --wait=false
-  soon has Suspended job suspended-midway
-  soon eval '[ -z "$(kubectl get job suspended-midway -o jsonpath={.status.active})" ]'
-  ana patch job suspended-midway -p 'spec: {suspend: false}'
+  as_ana patch job suspended-midway -p 'spec: {suspend: true}'
+  as_ana delete job deleted --wait=false
+  retry has_condition Suspended job suspended-midway
+  retry eval '[ -z "$(kubectl get job suspended-midway -o jsonpath={.status.active})" ]'
+  as_ana patch job suspended-midway -p 'spec: {suspend: false}'
   while IFS='|' read -r name end _; do
     case $end in
-    Gone) LIMIT=30 soon refused NotFound kubectl get job "$name" ;;
-    Never) run ! has Complete job "$name" && run ! has Failed job "$name" && kubectl get job "$name" ;;
-    *) LIMIT=30 soon has "$end" job "$name" ;;
+    Gone) LIMIT=30 retry assert_fails_with NotFound kubectl get job "$name" ;;
+    Never) run ! has_condition Complete job "$name" && run ! has_condition Failed job "$name" && kubectl get job "$name" ;;
+    *) LIMIT=30 retry has_condition "$end" job "$name" ;;
     esac || { echo "$name is not $end" && return 1; }
   done <<<"$SHAPES"
 }
 
 @test "the Job controller was never denied, and no user was warned" {
-  [ "$(audit cluster "$(by "$JOB_CONTROLLER") | $EVALUATED" | wc -l)" -ge 50 ]
+  [ "$(audit_events cluster "$(written_by "$JOB_CONTROLLER") | $EVALUATED" | wc -l)" -ge 50 ]
   assert_no_denials cluster 1 ''
 }
 
 # Counted for docs/explanation/outages.md.
 @test "the webhook is called for the creation of a Job and, if status writers of Jobs are listed, for each status update" {
   for manifest in management worker hybrid namespace; do
-    webhook_of_chart cluster "$manifest" | jq '.webhooks[0]' >"$BATS_TEST_TMPDIR/webhook.json"
+    chart_webhook cluster "$manifest" | jq '.webhooks[0]' >"$BATS_TEST_TMPDIR/webhook.json"
     # The API server learns of all this a little later. It has when it calls no more about one name.
-    webhook cluster ".rules = $(jq -c .rules "$BATS_TEST_TMPDIR/webhook.json") | .matchConditions = $(jq -c .matchConditions "$BATS_TEST_TMPDIR/webhook.json") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
-    soon eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | quietly ana create --dry-run=server -f -'
+    apply_webhook cluster ".rules = $(jq -c .rules "$BATS_TEST_TMPDIR/webhook.json") | .matchConditions = $(jq -c .matchConditions "$BATS_TEST_TMPDIR/webhook.json") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
+    retry eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | assert_no_warning as_ana create --dry-run=server -f -'
     # Long enough for every state of the pod to be written.
-    job "life-$manifest" '' "e2e/run: '4000'" | ana create -f -
-    ana label job "life-$manifest" a=b
-    LIMIT=30 soon has Complete job "life-$manifest"
-    ana delete job "life-$manifest"
-    cost cluster "life-$manifest" "$(settings cluster "$manifest" | jq -r '.builtin_status_writers.Job // [] | .[]')"
+    job "life-$manifest" '' "e2e/run: '4000'" | as_ana create -f -
+    as_ana label job "life-$manifest" a=b
+    LIMIT=30 retry has_condition Complete job "life-$manifest"
+    as_ana delete job "life-$manifest"
+    assert_webhook_calls cluster "life-$manifest" "$(chart_settings cluster "$manifest" | jq -r '.builtin_status_writers.Job // [] | .[]')"
   done
 }

@@ -14,12 +14,12 @@ case $BATS_TEST_FILENAME in
 esac
 
 setup_file() {
-  needs helm "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" "policy-server${KUBEWARDEN:+-$KUBEWARDEN}" kwctl "$API_SERVER" kube-controller-manager kubectl etcd docker-registry \
+  require_programs helm "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" "policy-server${KUBEWARDEN:+-$KUBEWARDEN}" kwctl "$API_SERVER" kube-controller-manager kubectl etcd docker-registry \
     ip mount curl jq openssl python3
   install_kubewarden "${ARGUMENTS[@]}"
   kubectl create namespace team-a
   # What an upgrade brings.
-  push managed-by-policy "$MODULE" v9.9.9
+  push_module managed-by-policy "$MODULE" v9.9.9
 }
 teardown_file() { stop_all; }
 setup() { mkdir -p "$RUN/tests" && cd "$RUN/tests"; }
@@ -29,8 +29,8 @@ webhooks() { kubectl get validatingwebhookconfigurations -o name | sed -n 's,.*/
 setting() { kubectl get clusteradmissionpolicies -o json | jq -c ".items[0].spec.settings.$1"; }
 selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spec.rules[].resources[]' | xargs; }
 # A policy in force denies a typo, or in mode monitor only warns.
-denied() { prints '[managed-by/allowed]' create team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
-accepted() { prints created create team-a ana typo "$TYPO"; }
+denied() { assert_prints '[managed-by/allowed]' dry_run_job team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
+accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
 # docs/tasks/operations.md
 @test "helm template renders the policy for this cluster before it is installed" {
@@ -42,95 +42,95 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
 @test "install: without projects, only Jobs and CronJobs" {
   # From the registry, as in the README.
   helm install managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --set role=management >notes
-  active
-  is "managed-by-monitor monitor" policies
-  is "jobs jobs/status cronjobs" selected
-  is "\"$RELEASE\"" setting kubernetes_version
-  is "{\"Job\":[\"$JOB_CONTROLLER\"]}" setting builtin_status_writers
+  wait_active
+  prints_exactly "managed-by-monitor monitor" policies
+  prints_exactly "jobs jobs/status cronjobs" selected
+  prints_exactly "\"$RELEASE\"" setting kubernetes_version
+  prints_exactly "{\"Job\":[\"$JOB_CONTROLLER\"]}" setting builtin_status_writers
   grep "Workloads may be delegated to any controller" notes
   # The name in the notes is right.
   grep -A1 "kubectl wait" notes | grep clusteradmissionpolicy/managed-by-monitor
 }
 
-@test "upgrade: JobSet and Kueue are installed, and the same command takes them in" {
-  crds JobSet Workload RayCluster
+@test "upgrade: after JobSet and Kueue are installed, the same command selects them" {
+  apply_test_crds JobSet Workload RayCluster
   helm upgrade managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --reset-then-reuse-values >notes
-  active
-  is "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
-  is "{\"Job\":[\"$JOB_CONTROLLER\",\"$KUEUE\",\"$JOBSET\"],\"JobSet\":[\"$JOBSET\"],\"RayCluster\":[\"system:serviceaccount:ray-system:kuberay-operator\"]}" setting builtin_status_writers
-  is "{\"kueue.x-k8s.io/multikueue\":{\"status_writers\":[\"$KUEUE\"]}}" setting controllers
+  wait_active
+  prints_exactly "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
+  prints_exactly "{\"Job\":[\"$JOB_CONTROLLER\",\"$KUEUE\",\"$JOBSET\"],\"JobSet\":[\"$JOBSET\"],\"RayCluster\":[\"system:serviceaccount:ray-system:kuberay-operator\"]}" setting builtin_status_writers
+  prints_exactly "{\"kueue.x-k8s.io/multikueue\":{\"status_writers\":[\"$KUEUE\"]}}" setting controllers
   grep "JobSet: $JOBSET" notes
   accepted
 }
 
-@test "upgrade: from monitor to protect, the policy of the other mode takes its place" {
+@test "upgrade: from monitor to protect, the protect policy replaces the monitor policy" {
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
-  active
-  is "managed-by protect" policies
-  soon denied
-  soon is managed-by webhooks
+  wait_active
+  prints_exactly "managed-by protect" policies
+  retry denied
+  retry prints_exactly managed-by webhooks
 }
 
-@test "upgrade: wrong settings never reach PolicyServer" {
+@test "upgrade: Helm rejects invalid settings before they reach PolicyServer" {
   before=$(kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation)
-  refused "values don't meet the specifications of the schema" helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'settings.rules.managed-by/allowed=warm'
-  is "$before" eval 'kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation'
+  assert_fails_with "values don't meet the specifications of the schema" helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'settings.rules.managed-by/allowed=warm'
+  prints_exactly "$before" eval 'kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation'
   denied
 }
 
 @test "upgrade: to another module" {
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set module.tag=v9.9.9
-  settled
-  active
-  grep -q v9.9.9 "$RUN/pods/$(ready_pods)/config/policies.yml" || kubectl get configmap policy-server-default -n kubewarden -o yaml | grep v9.9.9
-  soon denied
+  wait_rollout
+  wait_active
+  grep -q v9.9.9 "$RUN/cluster/pods/$(ready_pods)/config/policies.yml" || kubectl get configmap policy-server-default -n kubewarden -o yaml | grep v9.9.9
+  retry denied
 }
 
-@test "rollback: to the module before" {
+@test "rollback: to the previous module" {
   helm rollback managed-by
-  settled
-  active
+  wait_rollout
+  wait_active
   kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.spec.module}' | grep "v$VERSION$"
-  soon denied
+  retry denied
 }
 
 @test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
-  refused "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
+  assert_fails_with "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=monitor
-  active
-  is "managed-by-monitor monitor" policies
-  soon accepted
-  soon is managed-by-monitor webhooks
+  wait_active
+  prints_exactly "managed-by-monitor monitor" policies
+  retry accepted
+  retry prints_exactly managed-by-monitor webhooks
 }
 
 @test "rollback: from monitor to protect, and back" {
   helm rollback managed-by
-  active
-  is "managed-by protect" policies
-  soon denied
+  wait_active
+  prints_exactly "managed-by protect" policies
+  retry denied
   helm rollback managed-by
-  active
-  is "managed-by-monitor monitor" policies
-  soon accepted
+  wait_active
+  prints_exactly "managed-by-monitor monitor" policies
+  retry accepted
 }
 
 @test "a PolicyServer of its own, with two replicas and a PodDisruptionBudget" {
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
   # Kubewarden rejects a change of the PolicyServer, too.
-  refused "the field is immutable" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {policyServer: other}'
+  assert_fails_with "the field is immutable" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {policyServer: other}'
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
-  soon kubectl get deployment/policy-server-managed-by -n kubewarden
+  retry kubectl get deployment/policy-server-managed-by -n kubewarden
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
-  active
-  is "managed-by-own protect" policies
+  wait_active
+  prints_exactly "managed-by-own protect" policies
   kubectl get deployment/policy-server-managed-by -n kubewarden -o json >deployment.json
   jq -e '.spec.replicas == 2 and .spec.template.spec.containers[0].resources == {requests: {memory: "512Mi"}, limits: {memory: "1Gi"}}
     and (.spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution | length == 2)' deployment.json
   kubectl get poddisruptionbudget -n kubewarden -o json | jq -e '.items | any(.spec.minAvailable == 1)'
-  soon denied
+  retry denied
 }
 
-@test "everything that the chart has, and uninstall: nothing is left behind, and nothing of others is removed" {
+@test "uninstall: removes every object of the chart and nothing else" {
   job kept "$DELEGATED" | kubectl create -n team-a -f -
   # Objects that the chart does not own.
   kubectl create clusterrole mine --verb=get --resource=pods
@@ -138,15 +138,15 @@ accepted() { prints created create team-a ana typo "$TYPO"; }
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'pods.enabled=true,networkPolicy.enabled=true,networkPolicy.apiServers={10.244.0.1/32},dashboard.enabled=true' \
     --set 'flowSchema.enabled=true,flowSchema.groups={tenants},namespaceAdmins.groups={team-a-admins}'
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
-  soon is "managed-by" eval "kubectl get flowschemas,networkpolicies -A -o json | jq -r '.items[].metadata.name' | grep managed | uniq"
+  retry prints_exactly "managed-by" eval "kubectl get flowschemas,networkpolicies -A -o json | jq -r '.items[].metadata.name' | grep managed | uniq"
   helm uninstall managed-by
   owned() { kubectl get clusteradmissionpolicies,policyservers,clusterroles,clusterrolebindings,roles,rolebindings,configmaps,networkpolicies,flowschemas,prioritylevelconfigurations,secrets,poddisruptionbudgets,deployments \
     -A -l app.kubernetes.io/instance=managed-by -o name; }
-  soon is "" owned
-  soon is other webhooks
+  retry prints_exactly "" owned
+  retry prints_exactly other webhooks
   kubectl get clusterrole mine
   kubectl get job kept -n team-a
   kubectl get policyserver default
   kubectl delete clusteradmissionpolicy other
-  soon accepted
+  retry accepted
 }

@@ -10,61 +10,73 @@ VERSION=$(sed -n 's/^version: //p' "$ROOT/charts/managed-by-policy/Chart.yaml")
 # What the programs of another release of Kubewarden are called: 1.35.0 or nothing.
 KUBEWARDEN=
 
-# The network, the registry, the API server with its controllers, and Kubewarden.
+# Starts a cluster with Kubewarden, and the network and the registry that it needs: install_kubewarden [ARGUMENT...]
 install_kubewarden() {
-  local release=kubewarden-admission-controller service serving=$RUN/controller/k8s-webhook-server/serving-certs arguments=() secret
-  service=$release-webhook-service
+  start_network
+  start_kubewarden_cluster cluster 1 "$@"
+  export KUBECONFIG=$RUN/cluster/kubeconfig
+}
+
+# The registry has the modules and the chart under the names of a release.
+start_network() {
   cd "$RUN"
   ip link set lo up && ip address add 10.244.0.1/16 dev lo
   echo "127.0.0.1 localhost ghcr.io" >hosts
   mount --bind hosts /etc/hosts
-  # The registry has the modules and the chart under the names of a release.
-  certificate registry-tls ghcr.io
-  registry '{addr: "127.0.0.1:443", tls: {certificate: "registry-tls/tls.crt", key: "registry-tls/tls.key"}}'
+  create_certificate registry-tls ghcr.io
+  start_registry '{addr: "127.0.0.1:443", tls: {certificate: "registry-tls/tls.crt", key: "registry-tls/tls.key"}}'
   jq -n --rawfile ca ca.crt '{insecure_sources: [], source_authorities: {"ghcr.io": [{type: "Data", data: $ca}]}}' >sources.yml
-  push managed-by-policy "$MODULE" "v$VERSION"
-  push managed-by-pods-policy "$PODS_MODULE" "v$VERSION"
+  push_module managed-by-policy "$MODULE" "v$VERSION"
+  push_module managed-by-pods-policy "$PODS_MODULE" "v$VERSION"
   export SSL_CERT_FILE=$RUN/ca.crt HELM_CACHE_HOME=$RUN/helm HELM_CONFIG_HOME=$RUN/helm
   helm package "$CHART"
   helm push "managed-by-policy-$VERSION.tgz" "oci://$REPOSITORY/charts"
+}
 
+# The API server with its controllers, and Kubewarden. Each cluster has a number, for its addresses and ports:
+# start_kubewarden_cluster NAME NUMBER [ARGUMENT...]
+start_kubewarden_cluster() {
+  local release=kubewarden-admission-controller name=$1 number=$2 folder=$RUN/$1 service serving arguments=() secret KUBECONFIG=$RUN/$1/kubeconfig
+  service=$release-webhook-service serving=$folder/controller/k8s-webhook-server/serving-certs
   # With the routing, the API server finds the pods behind the Service of a webhook by itself, without kube-proxy.
-  cluster cluster --authorization-mode=RBAC --enable-aggregator-routing=true --advertise-address=10.244.0.1 "$@"
-  controller_manager cluster "${MANAGER[@]}" \
+  start_cluster "$name" --authorization-mode=RBAC --enable-aggregator-routing=true --advertise-address=10.244.0.1 "${@:3}"
+  start_controller_manager "$name" "${MANAGER[@]}" \
     --controllers=deployment-controller,replicaset-controller,serviceaccount-controller,endpointslice-controller,endpoints-controller,disruption-controller,clusterrole-aggregation-controller
-  export KUBECONFIG=$RUN/cluster/kubeconfig
+  export KUBECONFIG
   kubectl config set-context e2e --namespace=default
-  mkdir pods
-  start kubelet python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig cluster admin)" "$RUN/pods" "$(kubeconfig cluster "$POLICY_SERVER")" "policy-server${KUBEWARDEN:+-$KUBEWARDEN}"
+  mkdir "$folder/pods"
+  [ "$number" = 1 ] || ip address add "10.244.0.$number/16" dev lo
+  start "$name/node" python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig "$name" admin)" "$folder/pods" "$(kubeconfig "$name" "$POLICY_SERVER")" \
+    "policy-server${KUBEWARDEN:+-$KUBEWARDEN}" "$number"
 
   # Its chart, with the authority of the registry. The Deployment of the controller has no node to run on, so the controller runs here.
   helm install kubewarden "$KUBEWARDEN_CHART" --namespace kubewarden --set 'policyServer.sourceAuthorities[0].uri=ghcr.io' \
-    --set-file 'policyServer.sourceAuthorities[0].certs[0]=ca.crt'
-  soon kubectl wait --for=condition=Established --timeout=1m crd --all
+    --set-file "policyServer.sourceAuthorities[0].certs[0]=$RUN/ca.crt" --set "ports.webhook=$((9442 + number))"
+  retry kubectl wait --for=condition=Established --timeout=1m crd --all
   kubectl apply --server-side -f "$ROOT/e2e/kubewarden.yml"
-  for secret in kubewarden-webhook-server-cert:$serving kubewarden-audit-scanner-client-cert:$RUN/scanner; do
+  for secret in kubewarden-webhook-server-cert:$serving kubewarden-audit-scanner-client-cert:$folder/scanner; do
     mkdir -p "${secret#*:}"
     for key in crt key; do kubectl get secret "${secret%%:*}" -n kubewarden -o jsonpath="{.data.tls\.$key}" | base64 -d >"${secret#*:}/tls.$key"; done
   done
-  kubectl get secret kubewarden-ca -n kubewarden -o jsonpath='{.data.ca\.crt}' | base64 -d >kubewarden-ca.crt
-  # 1.35 has no such argument, and the same port.
-  [ "$KUBEWARDEN" = 1.35.0 ] || arguments+=(--webhook-server-port=9443)
-  start kubewarden-controller env TMPDIR="$RUN/controller" "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" \
-    --kubeconfig="$(kubeconfig cluster "system:serviceaccount:kubewarden:$release")" --deployments-namespace=kubewarden --webhook-service-name="$service" \
-    "${arguments[@]}" --metrics-bind-address=0 --health-probe-bind-address=127.0.0.1:8091
-  ready kubewarden-controller curl --silent --fail http://127.0.0.1:8091/readyz
+  kubectl get secret kubewarden-ca -n kubewarden -o jsonpath='{.data.ca\.crt}' | base64 -d >"$folder/kubewarden-ca.crt"
+  # 1.35 has no such argument, and the port 9443.
+  [ "$KUBEWARDEN" = 1.35.0 ] || arguments+=("--webhook-server-port=$((9442 + number))")
+  start "$name/kubewarden-controller" env TMPDIR="$folder/controller" "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" \
+    --kubeconfig="$(kubeconfig "$name" "system:serviceaccount:kubewarden:$release")" --deployments-namespace=kubewarden --webhook-service-name="$service" \
+    "${arguments[@]}" --metrics-bind-address=0 --health-probe-bind-address="127.0.0.1:$((8090 + number))"
+  wait_ready "$name/kubewarden-controller" curl --silent --fail "http://127.0.0.1:$((8090 + number))/readyz"
   # The controller of 1.37 creates it, that of 1.36 does not.
-  kubectl get configmap kubewarden-defaults -n kubewarden -o jsonpath='{.data.policyserver-default\.yaml}' >default.yaml
-  soon kubectl apply --server-side -f default.yaml
-  soon kubectl get deployment/policy-server-default -n kubewarden
-  settled
+  kubectl get configmap kubewarden-defaults -n kubewarden -o jsonpath='{.data.policyserver-default\.yaml}' >"$folder/default.yaml"
+  retry kubectl apply --server-side -f "$folder/default.yaml"
+  retry kubectl get deployment/policy-server-default -n kubewarden
+  wait_rollout
 }
 
-# Pushes a module under the name of a release: push POLICY MODULE TAG
-push() { kwctl push --sources-path "$RUN/sources.yml" "$2" "registry://$REPOSITORY/policies/$1:$3"; }
+# Pushes a module under the name of a release: push_module POLICY MODULE TAG
+push_module() { kwctl push --sources-path "$RUN/sources.yml" "$2" "registry://$REPOSITORY/policies/$1:$3"; }
 
-# deploy/NAME.yml with changes, each of which must have something to change: changed NAME [FROM TO]...
-changed() {
+# deploy/NAME.yml with changes, each of which must have something to change: patch_manifest NAME [FROM TO]...
+patch_manifest() {
   local text
   text=$(<"$ROOT/deploy/$1.yml")
   shift
@@ -75,58 +87,58 @@ changed() {
   done
   printf '%s\n' "$text"
 }
-# Waits with the command of the README until the policies are active: active [LIMIT [ARGUMENT...]]
-active() {
+# Waits with the command of the README until the policies are active: wait_active [LIMIT [ARGUMENT...]]
+wait_active() {
   local command
   command=$(grep --max-count=1 '^kubectl wait --for=condition=PolicyActive' "$ROOT/README.md")
   ${command/5m/${1:-1m}} "${@:2}"
 }
-# Installs or upgrades the policy: release POLICY [ARGUMENT...], with the values in ci/
-release() { helm upgrade --install managed-by "$CHART" --values "$CHART/ci/$1-values.yaml" "${@:2}"; }
-# And waits until it is active: put POLICY [ARGUMENT...]
-put() { release "$@" && active; }
+# Installs or upgrades the policy: install_chart POLICY [ARGUMENT...], with the values in ci/
+install_chart() { helm upgrade --install managed-by "$CHART" --values "$CHART/ci/$1-values.yaml" "${@:2}"; }
+# And waits until it is active: install_and_wait POLICY [ARGUMENT...]
+install_and_wait() { install_chart "$@" && wait_active; }
 
-is() { [ "$("${@:2}")" = "$1" ]; }
-# A command must fail: fails COMMAND...
-fails() { if "$@"; then echo "$* succeeded" && return 1; fi; }
+prints_exactly() { [ "$("${@:2}")" = "$1" ]; }
+# A command must fail: assert_fails COMMAND...
+assert_fails() { if "$@"; then echo "$* succeeded" && return 1; fi; }
 
-# Creates a Job as a dry run: create NAMESPACE USER NAME [SPEC]
-create() { kubectl create -f - -n "$1" "--as=$2" --dry-run=server <<<"$(job "$3" "${4:-suspend: true}")"; }
-# Writes the number of terminating pods of a Job: terminating JOB NUMBER [--as=USER]
-terminating() { kubectl patch job "$1" -n team-writers --subresource=status --type=merge -p "status: {terminating: $2}" "${@:3}"; }
+# Creates a Job as a dry run: dry_run_job NAMESPACE USER NAME [SPEC]
+dry_run_job() { kubectl create -f - -n "$1" "--as=$2" --dry-run=server <<<"$(job "$3" "${4:-suspend: true}")"; }
+# Writes the number of terminating pods of a Job: patch_terminating JOB NUMBER [--as=USER]
+patch_terminating() { kubectl patch job "$1" -n team-writers --subresource=status --type=merge -p "status: {terminating: $2}" "${@:3}"; }
 
-# Columns of the pods of the PolicyServer `default`, without those that end: pods FILTER
-pods() { kubectl get pods -n kubewarden -l kubewarden/policy-server=default -o json | jq -r ".items[] | select(.metadata.deletionTimestamp | not) | . + .status.containerStatuses[0] | $1"; }
-ready_pods() { pods 'select(.ready) | .metadata.name'; }
-unready_pods() { pods 'select(.ready | not) | .metadata.name'; }
-restarted() { is true pods 'select(.ready | not) | .restartCount > 0'; }
+# Columns of the pods of the PolicyServer `default`, without those that end: pod_columns FILTER
+pod_columns() { kubectl get pods -n kubewarden -l kubewarden/policy-server=default -o json | jq -r ".items[] | select(.metadata.deletionTimestamp | not) | . + .status.containerStatuses[0] | $1"; }
+ready_pods() { pod_columns 'select(.ready) | .metadata.name'; }
+unready_pods() { pod_columns 'select(.ready | not) | .metadata.name'; }
+pod_restarted() { prints_exactly true pod_columns 'select(.ready | not) | .restartCount > 0'; }
 # As a node that lacks memory: kill_pod POD
-kill_pod() { kill -KILL "$(<"$RUN/pods/$1.pid")"; }
-settled() { kubectl rollout status deployment/policy-server-default -n kubewarden --timeout=1m && soon is "${1:-true}" pods .ready; }
+kill_pod() { kill -KILL "$(<"$RUN/cluster/pods/$1.pid")"; }
+wait_rollout() { kubectl rollout status deployment/policy-server-default -n kubewarden --timeout=1m && retry prints_exactly "${1:-true}" pod_columns .ready; }
 # Removes every policy, and waits for one PolicyServer without any.
-clean() {
+remove_policies() {
   helm uninstall managed-by --ignore-not-found
   kubectl delete clusteradmissionpolicies,admissionpolicies --all -A
   kubectl patch policyserver default --type=merge -p '{"spec": {"replicas": 1}}'
-  settled
+  wait_rollout
 }
 
-# Runs the audit scanner as the chart's CronJob does: scan NAMESPACE
-scan() {
-  printf '127.0.0.1 localhost ghcr.io\n%s policy-server-default.kubewarden.svc\n' "$(pods .status.podIP)" >"$RUN/hosts"
+# Runs the audit scanner as the chart's CronJob does: run_audit_scanner NAMESPACE
+run_audit_scanner() {
+  printf '127.0.0.1 localhost ghcr.io\n%s policy-server-default.kubewarden.svc\n' "$(pod_columns .status.podIP)" >"$RUN/hosts"
   KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:audit-scanner) "audit-scanner${KUBEWARDEN:+-$KUBEWARDEN}" --kubewarden-namespace kubewarden --report-kind openreports \
-    --loglevel info --namespace "$1" --policy-server-url https://policy-server-default.kubewarden.svc:8443 --extra-ca "$RUN/kubewarden-ca.crt" \
-    --client-cert "$RUN/scanner/tls.crt" --client-key "$RUN/scanner/tls.key" 2>&1
+    --loglevel info --namespace "$1" --policy-server-url https://policy-server-default.kubewarden.svc:8443 --extra-ca "$RUN/cluster/kubewarden-ca.crt" \
+    --client-cert "$RUN/cluster/scanner/tls.crt" --client-key "$RUN/cluster/scanner/tls.key" 2>&1
 }
-# Prints the report results of an object, one policy per line: report NAMESPACE KIND NAME
-report() {
+# Prints the report results of an object, one policy per line: report_results NAMESPACE KIND NAME
+report_results() {
   kubectl get reports.openreports.io -n "$1" -o json |
     jq -r --arg kind "$2" --arg name "$3" '.items[] | select(.scope.kind == $kind and .scope.name == $name) | .results[] | [.result, .severity, .category, .message // ""] | join(" | ")'
 }
 
-# The commands of a page between two marks print what stands there, ages aside: transcript MARK
+# The commands of a page between two marks print what stands there, ages aside: assert_transcript MARK
 # With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record-demo`).
-transcript() {
+assert_transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
@@ -134,41 +146,41 @@ transcript() {
     if [[ ${RECORD:-} && $command == "kubectl get jobs"* ]]; then sleep 15; fi
     eval "$command" 2>&1 </dev/null || true
   done >printed
-  if [[ ${RECORD:-} ]]; then record "$1"; else diff <(ageless expected) <(ageless printed); fi
+  if [[ ${RECORD:-} ]]; then record_transcript "$1"; else diff <(strip_ages expected) <(strip_ages printed); fi
 }
-record() {
+record_transcript() {
   { printf '\n```text\n'; cat printed; printf '```\n\n'; } >block
   sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/tasks/operations.md"
   local versions
   versions="kube-apiserver Kubernetes $(kubectl version -o json | jq -r .serverVersion.gitVersion) and $(policy-server --version | sed -n 1p)"
   sed -i "s/>Recorded on .*</>Recorded on $(date +%F) with $versions.</" "$ROOT/docs/pictures/first-screen.svg"
 }
-ageless() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
+strip_ages() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 
-# Fields of a webhook that Kubewarden's controller made: webhook_of NAME FILTER
-webhook_of() { kubectl get validatingwebhookconfiguration "$1" -o json | jq --sort-keys ".webhooks[0] | $2"; }
-objects() { kubectl create --dry-run=client -o json -f "$1"; }
+# Fields of a webhook that Kubewarden's controller made: webhook_field NAME FILTER
+webhook_field() { kubectl get validatingwebhookconfiguration "$1" -o json | jq --sort-keys ".webhooks[0] | $2"; }
+manifest_objects() { kubectl create --dry-run=client -o json -f "$1"; }
 # The controller adds the namespace in which it runs.
 OWN='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
-# Deploys a manifest as it is, and compares its fields with the webhook's: carried NAME WEBHOOK SCOPE
-carried() {
+# Deploys a manifest as it is, and compares its fields with the webhook's: assert_deployed NAME WEBHOOK SCOPE
+assert_deployed() {
   local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$OWN policies=()
   if [ "$3" != '*' ]; then
     selector='.namespaceSelector = {matchLabels: {"kubernetes.io/metadata.name": "team-a"}}'
     policies=(admissionpolicies -n team-a)
   fi
   kubectl apply -f "$ROOT/deploy/$1.yml"
-  waited "${policies[@]}"
-  webhook_of "$2" "$fields" >made
-  objects "$ROOT/deploy/$1.yml" | jq --sort-keys "select(.kind | endswith(\"AdmissionPolicy\")) | .spec | .rules[].scope = \"$3\" | $selector | $fields" >expected
+  wait_policies "${policies[@]}"
+  webhook_field "$2" "$fields" >made
+  manifest_objects "$ROOT/deploy/$1.yml" | jq --sort-keys "select(.kind | endswith(\"AdmissionPolicy\")) | .spec | .rules[].scope = \"$3\" | $selector | $fields" >expected
   diff expected made
   kubectl delete -f "$ROOT/deploy/$1.yml"
 }
-# Waits for policies of any kind: waited [KIND [ARGUMENT...]]
-waited() { kubectl wait --for=condition=PolicyActive --timeout=1m "${@:-clusteradmissionpolicies}" --all; }
+# Waits for policies of any kind: wait_policies [KIND [ARGUMENT...]]
+wait_policies() { kubectl wait --for=condition=PolicyActive --timeout=1m "${@:-clusteradmissionpolicies}" --all; }
 
-# Counts an audit annotation with the query of the docs: annotations KEY
-annotations() {
+# Counts an audit annotation with the query of the docs: count_annotation KEY
+count_annotation() {
   local query
   query=$(grep '^jq .*/warned"' "$ROOT/docs/tasks/operations.md")
   (cd "$RUN/cluster" && eval "${query/\/warned/\/$1}")

@@ -2,12 +2,12 @@
 load lib
 
 setup_file() {
-  needs kwctl jq python3
+  require_programs kwctl jq python3
   # A registry for the tests that push.
   ! command -v docker-registry || {
     local port
     port=$(free_port)
-    registry "{addr: \"127.0.0.1:$port\"}"
+    start_registry "{addr: \"127.0.0.1:$port\"}"
     export HOST=127.0.0.1:$port
   }
 }
@@ -29,7 +29,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 }
 
 @test "run: settings with an unknown field are rejected" {
-  refused 'invalid settings: "reserved_valu": ' kwctl run -r "$CHANGED" --settings-json '{"reserved_valu": "deny"}' "$MODULE"
+  assert_fails_with 'invalid settings: "reserved_valu": ' kwctl run -r "$CHANGED" --settings-json '{"reserved_valu": "deny"}' "$MODULE"
   [ "$status" -eq 1 ]
 }
 
@@ -92,7 +92,7 @@ carries() {
 }
 
 @test "push, and pull the same bytes" {
-  needs docker-registry curl
+  require_programs docker-registry curl
   repository=$HOST/policies/managed-by-policy
   echo "insecure_sources: [\"$HOST\"]" >sources.yml
   kwctl push -o json --sources-path sources.yml "$MODULE" "$repository:v0.1.0" | jq -e --arg repository "$repository@sha256:" '.immutable_ref | startswith($repository)'
@@ -103,6 +103,6 @@ carries() {
 }
 
 @test "verify: the commands of SECURITY.md accept only the signatures of release.yml" {
-  needs docker-registry cosign helm openssl
+  require_programs docker-registry cosign helm openssl
   ROOT=$ROOT bash "$ROOT/e2e/signatures.sh"
 }

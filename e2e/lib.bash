@@ -10,8 +10,8 @@ PODS_MODULE=$ROOT/annotated-pods-policy.wasm
 # A proxy has no business on loopback.
 export no_proxy=127.0.0.1,localhost PATH="${KUBEBUILDER_ASSETS:+$KUBEBUILDER_ASSETS:}$PATH"
 
-# Skips a test, or in setup_file all tests of a file, if a program is missing; with NO_SKIP=1 it fails: needs PROGRAM...
-needs() {
+# Skips a test, or in setup_file all tests of a file, if a program is missing; with NO_SKIP=1 it fails: require_programs PROGRAM...
+require_programs() {
   local program missing=
   for program; do command -v "$program" >/dev/null || missing+=" $program"; done
   [ -n "$missing" ] || return 0
@@ -54,8 +54,8 @@ stop_all() {
   find "$RUN" -name '*.pid' | while read -r pid; do kill -KILL "$(<"$pid")" 2>/dev/null || true; done
 }
 
-# Waits until a program is ready. It fails if the program ends before: ready NAME COMMAND...
-ready() {
+# Waits until a program is ready. It fails if the program ends before: wait_ready NAME COMMAND...
+wait_ready() {
   for _ in $(seq 1200); do
     if "${@:2}" &>/dev/null; then return 0; fi
     running "$1" || break
@@ -65,8 +65,8 @@ ready() {
   return 1
 }
 
-# Repeats a command until it succeeds, for at most LIMIT seconds: soon COMMAND...
-soon() {
+# Repeats a command until it succeeds, for at most LIMIT seconds: retry COMMAND...
+retry() {
   local end=$((SECONDS + ${LIMIT:-60}))
   until "$@" &>/dev/null; do
     if [ $SECONDS -ge $end ]; then "$@"; return; fi
@@ -74,12 +74,12 @@ soon() {
   done
 }
 
-# Starts a registry with an `http` section: registry SECTION
-registry() {
+# Starts a registry with an `http` section: start_registry SECTION
+start_registry() {
   jq -n --arg folder "$RUN/registry" "{version: 0.1, log: {level: \"warn\"}, storage: {filesystem: {rootdirectory: \$folder}}, http: $1}" >"$RUN/registry.json"
   start registry docker-registry serve "$RUN/registry.json"
   # An error response is enough.
-  ready registry curl --silent --insecure "$(jq -r '(if .http.tls then "https://" else "http://" end) + .http.addr' "$RUN/registry.json")"
+  wait_ready registry curl --silent --insecure "$(jq -r '(if .http.tls then "https://" else "http://" end) + .http.addr' "$RUN/registry.json")"
 }
 
 free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
@@ -87,36 +87,36 @@ free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 
 # The documents of a YAML file, or of the standard input, as JSON: yaml [FILE]
 yaml() { python3 -c 'import json, sys, yaml; [print(json.dumps(d, default=str)) for d in yaml.safe_load_all(open(sys.argv[1])) if d is not None]' "${1:-/dev/stdin}"; }
 
-# Runs a command that must fail with a text in its output: refused TEXT COMMAND...
-refused() {
+# Runs a command that must fail with a text in its output: assert_fails_with TEXT COMMAND...
+assert_fails_with() {
   run "${@:2}"
   [ "$status" -ne 0 ] && [[ $output == *"$1"* ]] || { printf 'exit code %s, expected a failure with "%s":\n%s\n' "$status" "$1" "$output" && return 1; }
 }
 
-# Runs a command whose output must contain a text: prints TEXT COMMAND...
-prints() {
+# Runs a command whose output must contain a text: assert_prints TEXT COMMAND...
+assert_prints() {
   run "${@:2}"
   [[ $output == *"$1"* ]] || { printf 'no "%s" in the output:\n%s\n' "$1" "$output" && return 1; }
 }
 
 # The authority of the file, in $RUN/ca.crt and ca.key.
-authority() { openssl req -x509 "${NEW_KEY[@]}" -days 2 -subj /CN=e2e -keyout "$RUN/ca.key" -out "$RUN/ca.crt" 2>/dev/null; }
+create_ca() { openssl req -x509 "${NEW_KEY[@]}" -days 2 -subj /CN=e2e -keyout "$RUN/ca.key" -out "$RUN/ca.crt" 2>/dev/null; }
 NEW_KEY=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
 
-# Writes tls.crt and tls.key for loopback, or for other names, and the authority's ca.crt: certificate FOLDER [NAME...]
-certificate() {
+# Writes tls.crt and tls.key for loopback, or for other names, and the authority's ca.crt: create_certificate FOLDER [NAME...]
+create_certificate() {
   local folder=$1 names=DNS:localhost,IP:127.0.0.1
   shift
   [ $# -eq 0 ] || names=$(printf ',DNS:%s' "$@") names=${names#,}
-  [ -e "$RUN/ca.crt" ] || authority
+  [ -e "$RUN/ca.crt" ] || create_ca
   mkdir -p "$folder"
   cp "$RUN/ca.crt" "$folder/ca.crt"
   openssl req -new "${NEW_KEY[@]}" -subj /CN=e2e -keyout "$folder/tls.key" 2>/dev/null |
     openssl x509 -req -days 2 -CA "$RUN/ca.crt" -CAkey "$RUN/ca.key" -extfile <(echo "subjectAltName=$names") -out "$folder/tls.crt" 2>/dev/null
 }
 
-# A policy in policies.yml that denies, with settings as JSON: protect [SETTINGS]. It fails on empty ones, which a failure of `settings` leaves.
-protect() { jq -nc --arg file "file://$MODULE" --argjson settings "${1-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
+# A policy in policies.yml that denies, with settings as JSON: protect_policy [SETTINGS]. It fails on empty ones, which a failure of `settings` leaves.
+protect_policy() { jq -nc --arg file "file://$MODULE" --argjson settings "${1-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
 
 # The policy of deploy/pods.yml in policies.yml, in mode protect. Kubewarden's controller grants what its metadata asks for; a PolicyServer alone
 # grants the permissions in its file.
@@ -128,15 +128,15 @@ pods_policy() {
 
 # Starts PolicyServer, be it once more at the same address, with the policies on the standard input, and waits until it is ready:
 # policy_server NAME [ARGUMENT...]. KUBECONFIG names the cluster in which it looks up Jobs.
-policy_server() {
+start_policy_server() {
   run_policy_server "$@"
-  ready "$1" curl --silent --fail "$(<"$RUN/$1/probe")/readiness"
+  wait_ready "$1" curl --silent --fail "$(<"$RUN/$1/probe")/readiness"
 }
 run_policy_server() {
   local name=$1 folder=$RUN/$1 offline=()
   shift
   if [ ! -e "$folder/url" ]; then
-    [ -e "$folder/tls.crt" ] || certificate "$folder"
+    [ -e "$folder/tls.crt" ] || create_certificate "$folder"
     echo "https://127.0.0.1:$(free_port)" >"$folder/url"
     echo "http://127.0.0.1:$(free_port)" >"$folder/probe"
   fi
@@ -145,25 +145,25 @@ run_policy_server() {
   # Without one, it must not use a cluster that is configured on this machine.
   [ -n "${KUBECONFIG:-}" ] || offline=(--ignore-kubernetes-connection-failure)
   start "$name" env -u KUBERNETES_SERVICE_HOST KUBECONFIG="${KUBECONFIG:-/nowhere}" policy-server --policies "$folder/policies.yml" \
-    --addr 127.0.0.1 --port "$(port_of "$folder/url")" --readiness-probe-port "$(port_of "$folder/probe")" --workers 2 --log-no-color \
+    --addr 127.0.0.1 --port "$(port_in_file "$folder/url")" --readiness-probe-port "$(port_in_file "$folder/probe")" --workers 2 --log-no-color \
     --policies-download-dir "$folder/modules" --sigstore-cache-dir "$folder/sigstore" --cert-file "$folder/tls.crt" --key-file "$folder/tls.key" \
     "${offline[@]}" "$@"
 }
-port_of() { sed 's/.*://' "$1"; }
+port_in_file() { sed 's/.*://' "$1"; }
 
 JOB_CONTROLLER=system:serviceaccount:kube-system:job-controller
 JOBSET=system:serviceaccount:jobset-system:jobset-controller-manager
 KUEUE=system:serviceaccount:kueue-system:kueue-controller-manager
 POLICY_SERVER=system:serviceaccount:kubewarden:policy-server
 
-# Starts etcd and kube-apiserver, or the programs in ETCD and API_SERVER: cluster NAME [ARGUMENT...]
+# Starts etcd and kube-apiserver, or the programs in ETCD and API_SERVER: start_cluster NAME [ARGUMENT...]
 # $RUN/NAME/kubeconfig is that of an admin in system:masters. A person's is `kubectl --as`; a controller gets its own by `kubeconfig`.
-cluster() {
+start_cluster() {
   local name=$1 folder=$RUN/$1 peers server
   shift
   server=https://127.0.0.1:$(free_port)
   peers=http://127.0.0.1:$(free_port)
-  certificate "$folder"
+  create_certificate "$folder"
   echo "http://127.0.0.1:$(free_port)" >"$folder/etcd-url"
   start "$name/etcd" "${ETCD:-etcd}" --name=e2e --data-dir="$folder/etcd" --listen-client-urls="$(<"$folder/etcd-url")" \
     --advertise-client-urls="$(<"$folder/etcd-url")" --listen-peer-urls="$peers" --initial-advertise-peer-urls="$peers" --initial-cluster=e2e="$peers"
@@ -187,8 +187,8 @@ EOF
     --disable-admission-plugins=ServiceAccount --audit-policy-file="$folder/audit-policy.json" --audit-log-path="$folder/audit.log" "$@"
   echo "$server" >"$folder/server"
   cp "$(kubeconfig "$name" admin)" "$folder/kubeconfig"
-  ready "$name/kube-apiserver" kubectl --kubeconfig "$folder/kubeconfig" get --raw /readyz
-  accounts "$name"
+  wait_ready "$name/kube-apiserver" kubectl --kubeconfig "$folder/kubeconfig" get --raw /readyz
+  create_service_accounts "$name"
 }
 
 # Writes the kubeconfig of a user and prints its path: kubeconfig CLUSTER USER
@@ -204,25 +204,25 @@ kubeconfig() {
 # Renders the chart in a cluster, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller:
 # rendered CLUSTER POLICY [ARGUMENT...]
 CHART=$ROOT/charts/managed-by-policy
-rendered() {
+render_chart() {
   # With --validate, helm template reads the cluster as helm upgrade does.
   helm template managed-by "$CHART" --kubeconfig "$RUN/$1/kubeconfig" --validate --dry-run=server --is-upgrade --values "$CHART/ci/$2-values.yaml" \
     --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "${VALUES[@]}" "${@:3}" | yaml
 }
 # More values of a test.
 VALUES=()
-# Its settings: settings CLUSTER POLICY [ARGUMENT...]
-settings() { rendered "$@" | jq -r 'select(.kind == "ConfigMap") | .data["policies.yml"]' | yaml | jq '.["managed-by"].settings'; }
-# Its webhook: webhook_of_chart CLUSTER POLICY [ARGUMENT...]
-webhook_of_chart() { rendered "$@" | jq 'select(.kind == "ValidatingWebhookConfiguration")'; }
+# Its settings: chart_settings CLUSTER POLICY [ARGUMENT...]
+chart_settings() { render_chart "$@" | jq -r 'select(.kind == "ConfigMap") | .data["policies.yml"]' | yaml | jq '.["managed-by"].settings'; }
+# Its webhook: chart_webhook CLUSTER POLICY [ARGUMENT...]
+chart_webhook() { render_chart "$@" | jq 'select(.kind == "ValidatingWebhookConfiguration")'; }
 
 # Creates the accounts of the projects whose controllers a test may start, as their installations do.
-accounts() {
+create_service_accounts() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") account
   "${kubectl[@]}" create namespace kubewarden
   for account in kube-system/job-controller kueue-system/kueue-controller-manager jobset-system/jobset-controller-manager mpi-operator/mpi-operator \
     appwrapper-system/appwrapper-controller-manager kubeflow/training-operator ray-system/kuberay-operator; do
-    if [[ $account == kube-system/* ]]; then soon "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
+    if [[ $account == kube-system/* ]]; then retry "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
     "${kubectl[@]}" create serviceaccount "${account#*/}" -n "${account%/*}"
     # What it may do does not matter: the controllers that a test starts have tokens of their own.
     "${kubectl[@]}" create clusterrolebinding "${account#*/}" --clusterrole=view --serviceaccount="${account/\//:}"
@@ -231,16 +231,16 @@ accounts() {
 
 # Applies the webhook of the policy `management`, changed by a filter, with the address of the PolicyServer of a cluster:
 # webhook CLUSTER [FILTER]. Waits until the API server calls it if the filter is missing.
-webhook() {
-  webhook_of_chart "$1" management |
+apply_webhook() {
+  chart_webhook "$1" management |
     jq --arg url "$(<"$RUN/$1/policy-server/url")" --rawfile ca "$RUN/$1/policy-server/ca.crt" "
       .webhooks[0] |= (.clientConfig = {url: (\$url + .clientConfig.service.path), caBundle: (\$ca | @base64)} | ${2:-.})" |
     kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
-  [ $# -gt 1 ] || in_force "$1"
+  [ $# -gt 1 ] || wait_for_webhook "$1"
 }
-in_force() {
+wait_for_webhook() {
   kubectl --kubeconfig "$RUN/$1/kubeconfig" create namespace probe 2>/dev/null || true
-  soon probe "$1"
+  retry probe "$1"
 }
 # The prefix of a rule is in a denial, and in a warning of an admin who is exempt.
 probe() {
@@ -253,41 +253,41 @@ kubewarden_crds() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
   [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART names no folder"
   helm template kubewarden "$KUBEWARDEN_CHART" | yaml | jq -c 'select(.kind == "CustomResourceDefinition")' | "${kubectl[@]}" apply --server-side -f -
-  soon "${kubectl[@]}" wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
+  retry "${kubectl[@]}" wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
 }
-# Applies the webhook with failurePolicy Ignore for a PolicyServer that does not exist: away CLUSTER
-away() {
-  certificate "$RUN/$1/policy-server"
+# Applies the webhook with failurePolicy Ignore for a PolicyServer that does not exist: apply_unreachable_webhook CLUSTER
+apply_unreachable_webhook() {
+  create_certificate "$RUN/$1/policy-server"
   echo "https://127.0.0.1:$(free_port)" >"$RUN/$1/policy-server/url"
-  webhook "$1" '.failurePolicy = "Ignore"'
+  apply_webhook "$1" '.failurePolicy = "Ignore"'
 }
-# Applies the ValidatingAdmissionPolicies of a policy and their ClusterAdmissionPolicy, and waits until they deny: cel CLUSTER POLICY [ARGUMENT...]
-cel() {
-  rendered "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
+# Applies the ValidatingAdmissionPolicies of a policy and their ClusterAdmissionPolicy, and waits until they deny: apply_cel_policies CLUSTER POLICY [ARGUMENT...]
+apply_cel_policies() {
+  render_chart "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
     jq -c 'select(.kind | test("^ClusterAdmissionPolicy$|^ValidatingAdmission"))' >"$RUN/$1/cel.json"
   kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f "$RUN/$1/cel.json"
-  in_force "$1"
+  wait_for_webhook "$1"
 }
 
 # Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and its webhook:
 # protected POLICY [ARGUMENT...]
-protected() {
-  cluster cluster "${@:2}"
+start_protected_cluster() {
+  start_cluster cluster "${@:2}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  serve "$1"
-  webhook cluster
+  serve_settings "$1"
+  apply_webhook cluster
 }
-# Starts its PolicyServer, be it once more: serve POLICY
-serve() { protect "$(settings cluster "$1")" | jq '{"managed-by": .}' | policy_server cluster/policy-server; }
+# Starts its PolicyServer, be it once more: serve_settings POLICY
+serve_settings() { protect_policy "$(chart_settings cluster "$1")" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server; }
 
-# Applies the CRDs of these kinds in e2e/crds.yml: crds KIND...
-crds() {
+# Applies the CRDs of these kinds in e2e/crds.yml: apply_test_crds KIND...
+apply_test_crds() {
   yaml "$ROOT/e2e/crds.yml" | jq -c --arg kinds " $* " '.[] | select(.spec.names.kind as $kind | $kinds | contains(" \($kind) "))' >"$BATS_FILE_TMPDIR/crds.json"
   [ "$(wc -l <"$BATS_FILE_TMPDIR/crds.json")" -eq $# ]
   kubectl apply --server-side -f "$BATS_FILE_TMPDIR/crds.json"
   # Fails for objects without conditions, so retry.
-  soon kubectl wait --for=condition=Established --timeout=1m -f "$BATS_FILE_TMPDIR/crds.json"
+  retry kubectl wait --for=condition=Established --timeout=1m -f "$BATS_FILE_TMPDIR/crds.json"
 }
 
 # Objects, in a line of YAML: job NAME [SPEC [ANNOTATIONS]], such as job pi 'managedBy: acme.io/runner'. More of the metadata may follow
@@ -298,22 +298,22 @@ job() { workload batch/v1 Job "$1" "${2:+$2, }template: $(template "${3:-}")"; }
 template() { echo "{metadata: {annotations: {$1}}, spec: {restartPolicy: Never, containers: [{name: main, image: e2e, resources: {requests: {cpu: 1}}}]}}"; }
 appwrapper() { workload workload.codeflare.dev/v1beta2 AppWrapper "$@"; }
 
-ana() { kubectl --as=ana --as-group=developers "$@"; }
-# Writes the status of a Job or another object as a user: status USER NAME STATUS, or status USER KIND/NAME STATUS
-status() {
+as_ana() { kubectl --as=ana --as-group=developers "$@"; }
+# Writes the status of a Job or another object as a user: update_status USER NAME STATUS, or status USER KIND/NAME STATUS
+update_status() {
   local name=$2
   [[ $name == */* ]] || name=jobs/$name
   kubectl patch "$name" --as="$1" --subresource=status --type=merge --patch "status: {$3}"
 }
 
-# Runs a command that must succeed, without a warning: quietly COMMAND...
-quietly() {
+# Runs a command that must succeed, without a warning: assert_no_warning COMMAND...
+assert_no_warning() {
   run "$@"
   [ "$status" -eq 0 ] && [[ $output != *Warning:* ]] || { printf 'exit code %s:\n%s\n' "$status" "$output" && return 1; }
 }
 
-# An annotation of the policy on the last write of an object, or `none`: audited NAME KEY
-audited() {
+# An annotation of the policy on the last write of an object, or `none`: audit_annotation NAME KEY
+audit_annotation() {
   jq -r --arg name "$1" --arg key "managed-by.policies.example.com/$2" 'select(.objectRef.name == $name) | .annotations[$key] // "none"' \
     "$RUN/cluster/audit.log" | tail -n 1
 }

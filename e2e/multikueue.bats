@@ -5,12 +5,12 @@ load controllers
 load fleet
 
 setup_file() {
-  needs "${FLEET_PROGRAMS[@]}"
-  fleet
+  require_programs "${FLEET_PROGRAMS[@]}"
+  start_fleet
 }
 teardown_file() { stop_all; }
 
-absent() { refused NotFound "$@"; }
+absent() { assert_fails_with NotFound "$@"; }
 
 # Stops a running workload through its Workload: deactivate KIND NAME
 deactivate() {
@@ -18,66 +18,66 @@ deactivate() {
   workload=$(kubectl get workloads -l "kueue.x-k8s.io/job-uid=$(kubectl get "$1" "$2" -o jsonpath='{.metadata.uid}')" -o name)
   kubectl patch "$workload" --type=merge -p 'spec: {active: false}'
   # Be it true or no more.
-  LIMIT=90 soon eval "kubectl get '$workload' -o jsonpath='{.status.conditions[*].type}' | grep Evicted"
-  LIMIT=90 soon absent worker get "$1" "$2"
+  LIMIT=90 retry eval "kubectl get '$workload' -o jsonpath='{.status.conditions[*].type}' | grep Evicted"
+  LIMIT=90 retry absent on_worker get "$1" "$2"
   echo "$workload"
 }
 
 @test "Jobs and JobSets of the queue run on the worker, and finish on the hub" {
   {
-    queued plain
-    queued parallel 'completions: 3, parallelism: 2'
-    queued fails 'backoffLimit: 0' "e2e/exit: '1'"
-    queued indexed 'completions: 4, parallelism: 2, completionMode: Indexed'
-    set_of_two set
-    set_of_two set-fails "e2e/exit: '1'"
-  } | ana create -f -
-  ends Complete job plain
-  ends Complete job parallel
-  ends Failed job fails
-  ends Complete job indexed
-  ends Completed jobset set
-  ends Failed jobset set-fails
+    delegated_job plain
+    delegated_job parallel 'completions: 3, parallelism: 2'
+    delegated_job fails 'backoffLimit: 0' "e2e/exit: '1'"
+    delegated_job indexed 'completions: 4, parallelism: 2, completionMode: Indexed'
+    delegated_jobset set
+    delegated_jobset set-fails "e2e/exit: '1'"
+  } | as_ana create -f -
+  wait_condition Complete job plain
+  wait_condition Complete job parallel
+  wait_condition Failed job fails
+  wait_condition Complete job indexed
+  wait_condition Completed jobset set
+  wait_condition Failed jobset set-fails
 }
 
 @test "a Job is deleted while it runs" {
-  queued deleted '' 'e2e/run: forever' | ana create -f -
-  LIMIT=90 soon worker_has job/deleted '{.status.ready}' 1
-  ana delete job deleted
-  LIMIT=90 soon absent worker get job deleted
+  delegated_job deleted '' 'e2e/run: forever' | as_ana create -f -
+  LIMIT=90 retry worker_has job/deleted '{.status.ready}' 1
+  as_ana delete job deleted
+  LIMIT=90 retry absent on_worker get job deleted
 }
 
 @test "a JobSet is deactivated while it runs, activated again, and finishes" {
-  set_of_two set-stopped "e2e/run: '5000'" | ana create -f -
-  LIMIT=90 soon worker_has jobset/set-stopped '{.status.replicatedJobsStatus[0].active}' 2
+  delegated_jobset set-stopped "e2e/run: '5000'" | as_ana create -f -
+  LIMIT=90 retry worker_has jobset/set-stopped '{.status.replicatedJobsStatus[0].active}' 2
   workload=$(deactivate jobset set-stopped | tail -n 1)
   kubectl patch "$workload" --type=merge -p 'spec: {active: true}'
-  ends Completed jobset set-stopped
+  wait_condition Completed jobset set-stopped
 }
 
 @test "a running Job is preempted for one with a higher priority, and both finish" {
-  queued preempted '' "e2e/run: '5000'" narrow | ana create -f -
-  LIMIT=60 soon eval '[ -n "$(kubectl get job preempted -o jsonpath={.status.startTime})" ]'
-  queued important '' "e2e/run: '5000'" 'narrow, kueue.x-k8s.io/priority-class: important' | ana create -f -
-  LIMIT=90 soon eval 'kubectl get workloads -l "kueue.x-k8s.io/job-uid=$(kubectl get job preempted -o jsonpath={.metadata.uid})" -o jsonpath="{.items[0].status.conditions[*].type}" | grep Preempted'
-  ends Complete job important
-  ends Complete job preempted
+  delegated_job preempted '' "e2e/run: '5000'" narrow | as_ana create -f -
+  LIMIT=60 retry eval '[ -n "$(kubectl get job preempted -o jsonpath={.status.startTime})" ]'
+  delegated_job important '' "e2e/run: '5000'" 'narrow, kueue.x-k8s.io/priority-class: important' | as_ana create -f -
+  LIMIT=90 retry eval 'kubectl get workloads -l "kueue.x-k8s.io/job-uid=$(kubectl get job preempted -o jsonpath={.metadata.uid})" -o jsonpath="{.items[0].status.conditions[*].type}" | grep Preempted'
+  wait_condition Complete job important
+  wait_condition Complete job preempted
 }
 
 # Kueue then suspends the Job and restores its template at once, which the API server denies while the copied status has active pods, with
 # the policy and without.
 @test "a Job is deactivated while it runs: the API server denies a write by Kueue, the policy does not" {
-  queued stopped '' "e2e/run: '5000'" | ana create -f -
-  LIMIT=90 soon eval '[ "$(kubectl get job stopped -o jsonpath={.status.ready})" = 1 ]'
+  delegated_job stopped '' "e2e/run: '5000'" | as_ana create -f -
+  LIMIT=90 retry eval '[ "$(kubectl get job stopped -o jsonpath={.status.ready})" = 1 ]'
   deactivate job stopped
-  rejection() { audit hub "$(by "$KUEUE") | select(.objectRef.name == \"stopped\" and .responseStatus.code == 422) | .responseStatus.message" | grep 'spec.template: Invalid value'; }
-  LIMIT=90 soon rejection
+  rejection() { audit_events hub "$(written_by "$KUEUE") | select(.objectRef.name == \"stopped\" and .responseStatus.code == 422) | .responseStatus.message" | grep 'spec.template: Invalid value'; }
+  LIMIT=90 retry rejection
 }
 
 @test "Jobs that are not delegated, and status writes by users, are denied" {
-  refused '[managed-by/delegation]' ana create -f - <<<"$(job undelegated)"
-  job idle "$DELEGATED" | ana create -f -
-  refused status-writer/delegated status ana idle 'conditions: [{type: Mine, status: "True"}]'
+  assert_fails_with '[managed-by/delegation]' as_ana create -f - <<<"$(job undelegated)"
+  job idle "$DELEGATED" | as_ana create -f -
+  assert_fails_with status-writer/delegated update_status ana idle 'conditions: [{type: Mine, status: "True"}]'
 }
 
 @test "no controller was denied, and no user was warned" {
@@ -88,41 +88,41 @@ deactivate() {
 
 # Counted for docs/explanation/outages.md.
 @test "on both clusters, the webhook is called for the creation of a Job and for each status update" {
-  cost hub important statuses
-  cost worker important statuses
+  assert_webhook_calls hub important statuses
+  assert_webhook_calls worker important statuses
 }
 
 @test "faults: PolicyServer of the hub is down for 30 s, and all workloads finish" {
   begin() { stop hub/policy-server; }
-  mend() { start_policy_server hub; }
-  under_way hub begin mend
+  mend() { start_fleet_policy_server hub; }
+  run_fault hub begin mend
 }
 
 @test "faults: PolicyServer of the worker is down for 30 s, and all workloads finish" {
   begin() { stop worker/policy-server; }
-  mend() { start_policy_server worker; }
-  under_way worker begin mend
+  mend() { start_fleet_policy_server worker; }
+  run_fault worker begin mend
 }
 
 @test "faults: both restart with other settings, and all workloads finish" {
-  begin() { for member in hub worker; do start_policy_server $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
-  mend() { start_policy_server hub && start_policy_server worker; }
-  under_way restart begin mend
+  begin() { for member in hub worker; do start_fleet_policy_server $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
+  mend() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  run_fault restart begin mend
 }
 
 @test "faults: wrong status writers for 30 s on both, and all workloads finish" {
   unknown='["system:serviceaccount:kueue-system:unknown"]'
-  begin() { for member in hub worker; do start_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
-  mend() { start_policy_server hub && start_policy_server worker; }
-  under_way writers begin mend
+  begin() { for member in hub worker; do start_fleet_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
+  mend() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  run_fault writers begin mend
 }
 
 # Shows what the matchConditions of the manifests are for: work is lost without them.
 @test "control: PolicyServer of the hub is down for 30 s, and its webhook has no matchConditions" {
   [ -n "${CONTROL:-}" ] || skip "work is lost; CONTROL=1 runs it"
-  begin() { webhook hub '.matchConditions = []' && stop hub/policy-server && soon refused 'failed calling webhook' ana label job unconditional-0 --dry-run=server a=b; }
-  mend() { start_policy_server hub && webhook hub; }
-  run under_way unconditional begin mend
+  begin() { apply_webhook hub '.matchConditions = []' && stop hub/policy-server && retry assert_fails_with 'failed calling webhook' as_ana label job unconditional-0 --dry-run=server a=b; }
+  mend() { start_fleet_policy_server hub && apply_webhook hub; }
+  run run_fault unconditional begin mend
   [ "$status" -ne 0 ]
   echo "$output" >&3
 }

@@ -9,56 +9,56 @@ case $BATS_TEST_FILENAME in
 esac
 
 setup_file() {
-  needs helm etcd "$API_SERVER" policy-server kubectl jq openssl curl python3
-  cluster cluster "${ARGUMENTS[@]}"
+  require_programs helm etcd "$API_SERVER" policy-server kubectl jq openssl curl python3
+  start_cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  crds AppWrapper PyTorchJob
-  serve hybrid
-  webhook cluster
+  apply_test_crds AppWrapper PyTorchJob
+  serve_settings hybrid
+  apply_webhook cluster
 }
 teardown_file() { stop_all; }
 
 # A write that needs no check, and one that waits for it.
-continues() { quietly "$@"; }
-fails() { refused 'failed calling webhook' "$@"; }
-cannot_create() { fails ana create --dry-run=server -f - <<<"$(job refused)"; }
+continues() { assert_no_warning "$@"; }
+assert_unavailable() { assert_fails_with 'failed calling webhook' "$@"; }
+cannot_create() { assert_unavailable as_ana create --dry-run=server -f - <<<"$(job refused)"; }
 
 @test "Fail: nothing is created, and Jobs can be deleted" {
-  job kept "$DELEGATED" | ana create -f -
-  job deleted "$DELEGATED" | ana create -f -
+  job kept "$DELEGATED" | as_ana create -f -
+  job deleted "$DELEGATED" | as_ana create -f -
   stop cluster/policy-server
-  fails ana create -f - <<<"$(job refused)"
-  ana delete job deleted
+  assert_unavailable as_ana create -f - <<<"$(job refused)"
+  as_ana delete job deleted
 }
 
 @test "Ignore: Jobs are created unchecked" {
-  webhook cluster '.failurePolicy = "Ignore"'
+  apply_webhook cluster '.failurePolicy = "Ignore"'
   # The API server learns of the change a little later.
-  LIMIT=20 soon eval 'job unchecked "managedBy: kubernetes.io/job-controler" | ana create -f -'
-  [ "$(audited unchecked mode)" = none ]
+  LIMIT=20 retry eval 'job unchecked "managedBy: kubernetes.io/job-controler" | as_ana create -f -'
+  [ "$(audit_annotation unchecked mode)" = none ]
 }
 
 @test "PolicyServer answers again, and the policy denies" {
-  serve hybrid
-  webhook cluster
-  refused reserved-domain ana create -f - <<<"$(job denied 'managedBy: kubernetes.io/job-controler')"
+  serve_settings hybrid
+  apply_webhook cluster
+  assert_fails_with reserved-domain as_ana create -f - <<<"$(job denied 'managedBy: kubernetes.io/job-controler')"
   kubectl get job kept
 }
 
 conditions() {
-  if [ "$1" = pods ]; then pods_spec | jq -c .matchConditions; else webhook_of_chart cluster "$1" | jq -c '.webhooks[0].matchConditions'; fi
+  if [ "$1" = pods ]; then pods_spec | jq -c .matchConditions; else chart_webhook cluster "$1" | jq -c '.webhooks[0].matchConditions'; fi
 }
 @test "the matchConditions of every policy compile" {
   for manifest in management worker namespace pods hybrid; do
     conditions=$(conditions "$manifest")
     [ "$(jq length <<<"$conditions")" -gt 0 ]
-    webhook cluster ".matchConditions = $conditions"
+    apply_webhook cluster ".matchConditions = $conditions"
   done
 }
 
 @test "matchConditions of a hybrid cluster: workloads of all shapes, and then no PolicyServer" {
-  webhook cluster ".matchConditions = $(conditions hybrid)"
+  apply_webhook cluster ".matchConditions = $(conditions hybrid)"
   {
     job own 'suspend: true'
     job delegated "$DELEGATED"
@@ -71,39 +71,39 @@ conditions() {
     printf -- '---\n{apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, metadata: {name: bare}}\n'
     workload kubeflow.org/v1 PyTorchJob own 'runPolicy: {}'
     workload kubeflow.org/v1 PyTorchJob delegated 'runPolicy: {managedBy: kueue.x-k8s.io/multikueue}'
-  } | ana create -f -
+  } | as_ana create -f -
   stop cluster/policy-server
   # Until the API server has the new conditions, it calls the webhook for everything, or for nothing.
-  LIMIT=20 soon kubectl label job own --dry-run=server b=c
-  LIMIT=20 soon cannot_create
+  LIMIT=20 retry kubectl label job own --dry-run=server b=c
+  LIMIT=20 retry cannot_create
 }
 
-@test "matchConditions: what is not delegated needs no check" {
-  continues ana label job own a=b
-  continues status ana own 'active: 0, ready: 0, terminating: 0'
-  continues status ana reserved 'active: 0, ready: 0, terminating: 0'
-  continues status ana appwrapper/own 'phase: Running'
-  continues status ana appwrapper/reserved 'phase: Running'
-  continues status ana appwrapper/bare 'phase: Running'
-  continues ana label appwrapper bare a=b
-  continues status ana pytorchjob/own 'replicas: 1'
+@test "matchConditions: writes to objects that are not delegated do not call the webhook" {
+  continues as_ana label job own a=b
+  continues update_status ana own 'active: 0, ready: 0, terminating: 0'
+  continues update_status ana reserved 'active: 0, ready: 0, terminating: 0'
+  continues update_status ana appwrapper/own 'phase: Running'
+  continues update_status ana appwrapper/reserved 'phase: Running'
+  continues update_status ana appwrapper/bare 'phase: Running'
+  continues as_ana label appwrapper bare a=b
+  continues update_status ana pytorchjob/own 'replicas: 1'
 }
 
-@test "matchConditions: labels on what is delegated, and its start, need no check" {
-  continues ana label appwrapper delegated a=b
+@test "matchConditions: labels and the start of delegated objects do not call the webhook" {
+  continues as_ana label appwrapper delegated a=b
   # As Kueue does.
-  continues ana patch job delegated -p 'spec: {suspend: false}'
+  continues as_ana patch job delegated -p 'spec: {suspend: false}'
 }
 
-@test "matchConditions: the status of what is delegated waits" {
-  fails status ana delegated 'active: 0, ready: 0, terminating: 0'
-  fails status ana appwrapper/delegated 'phase: Running'
-  fails status ana pytorchjob/delegated 'replicas: 1'
+@test "matchConditions: status updates of delegated objects call the webhook" {
+  assert_unavailable update_status ana delegated 'active: 0, ready: 0, terminating: 0'
+  assert_unavailable update_status ana appwrapper/delegated 'phase: Running'
+  assert_unavailable update_status ana pytorchjob/delegated 'replicas: 1'
 }
 
-@test "matchConditions: changes of managedBy wait, also in templates" {
-  fails ana patch appwrapper own --type=merge -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
-  fails ana patch appwrapper delegated --type=merge -p 'spec: {managedBy: null}'
-  fails ana patch appwrapper own --type=merge -p 'spec: {components: [{template: {apiVersion: batch/v1, kind: Job, spec: {managedBy: acme.io/x}}}]}'
-  fails ana patch pytorchjob own --type=merge -p 'spec: {runPolicy: {managedBy: kueue.x-k8s.io/multikueue}}'
+@test "matchConditions: changes of managedBy call the webhook, also in templates" {
+  assert_unavailable as_ana patch appwrapper own --type=merge -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
+  assert_unavailable as_ana patch appwrapper delegated --type=merge -p 'spec: {managedBy: null}'
+  assert_unavailable as_ana patch appwrapper own --type=merge -p 'spec: {components: [{template: {apiVersion: batch/v1, kind: Job, spec: {managedBy: acme.io/x}}}]}'
+  assert_unavailable as_ana patch pytorchjob own --type=merge -p 'spec: {runPolicy: {managedBy: kueue.x-k8s.io/multikueue}}'
 }

@@ -18,16 +18,16 @@ case $BATS_TEST_FILENAME in
 esac
 
 setup_file() {
-  needs helm etcd "$API_SERVER" kube-controller-manager jobset go policy-server kubectl jq openssl curl python3
-  cluster cluster "${ARGUMENTS[@]}"
+  require_programs helm etcd "$API_SERVER" kube-controller-manager jobset go policy-server kubectl jq openssl curl python3
+  start_cluster cluster "${ARGUMENTS[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  controller_manager cluster "${CONTROLLER_MANAGER_ARGUMENTS[@]}"
+  start_controller_manager cluster "${CONTROLLER_MANAGER_ARGUMENTS[@]}"
   run_jobset cluster "$CRD"
   ! command -v mpi-operator || run_mpi_operator cluster
-  serve worker
-  webhook cluster
-  kubelet cluster
+  serve_settings worker
+  apply_webhook cluster
+  start_kubelet cluster
 }
 teardown_file() { stop_all; }
 
@@ -44,15 +44,15 @@ mpijob_spec() {
 suspend_and_resume() {
   local number suspend='{suspend: %s}' children=(a-0 a-1)
   [ "$1" = jobset ] || suspend='{runPolicy: {suspend: %s}}' children=(launcher)
-  for number in 0 1 2 3; do "$1_spec" "$3-$number"; done | ana create -n "$2" -f -
-  for number in 0 1 2 3; do soon kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.status.ready}'=1 --timeout=1m; done
+  for number in 0 1 2 3; do "$1_spec" "$3-$number"; done | as_ana create -n "$2" -f -
+  for number in 0 1 2 3; do retry kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.status.ready}'=1 --timeout=1m; done
   # Resume each workload as soon as its Jobs are suspended. A Job controller that clears `startTime` may still be doing so.
   local flips=()
   for number in 0 1 2 3; do
     {
-      ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" true)" &&
+      as_ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" true)" &&
         kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.spec.suspend}'=true --timeout=1m &&
-        ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" false)"
+        as_ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" false)"
     } 3>&- &
     flips+=($!)
   done
@@ -64,11 +64,11 @@ suspend_and_resume() {
 assert_resumed() {
   local from number writes end=Completed
   [ "$1" = jobset ] || { command -v mpi-operator || skip "no mpi-operator"; end=Succeeded; }
-  from=$(events)
+  from=$(count_audit_lines)
   suspend_and_resume "$1" "$2" "$3"
-  for number in 0 1 2 3; do soon has "$end" "$1" "$3-$number" -n "$2"; done
+  for number in 0 1 2 3; do retry has_condition "$end" "$1" "$3-$number" -n "$2"; done
   assert_no_denials cluster "$from" '' "$JOB_CONTROLLER"
-  writes=$(audit cluster "$(by "$4") | $EVALUATED | $STATUS" "$from" | wc -l)
+  writes=$(audit_events cluster "$(written_by "$4") | $EVALUATED | $STATUS" "$from" | wc -l)
   echo "# $writes Job status writes by $4" >&3
   [ -z "$KEEPS_START_TIME" ] || [ "$writes" -gt 0 ]
 }
@@ -79,23 +79,23 @@ assert_resumed() {
 @test "control: JobSets do not finish if builtin_status_writers.Job lacks JobSet's service account" {
   # Only in setups where JobSet always writes the status.
   [ -n "$KEEPS_START_TIME" ] || skip "the Job controller removes startTime itself"
-  settings=$(settings cluster worker)
+  settings=$(chart_settings cluster worker)
   fewer=$(jq --arg jobset "$JOBSET" '.builtin_status_writers.Job -= [$jobset]' <<<"$settings")
   [ "$fewer" != "$settings" ]
-  protect "$fewer" | jq '{"managed-by": .}' | policy_server cluster/policy-server
-  from=$(events)
+  protect_policy "$fewer" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server
+  from=$(count_audit_lines)
   suspend_and_resume jobset team-a control
   # More than the pods need.
   sleep 10
-  [ "$(audit cluster "$(by "$JOBSET") | $DENIED" "$from" | wc -l)" -gt 0 ]
-  for number in 0 1 2 3; do run ! has Completed jobset "control-$number"; done
-  ana delete jobset control-{0,1,2,3}
+  [ "$(audit_events cluster "$(written_by "$JOBSET") | $DENIED" "$from" | wc -l)" -gt 0 ]
+  for number in 0 1 2 3; do run ! has_condition Completed jobset "control-$number"; done
+  as_ana delete jobset control-{0,1,2,3}
 }
 
 # In a management cluster, controllers create no Jobs for delegated workloads. Only workloads in namespaces whose settings forbid delegation run
 # in this cluster.
 @test "role management: suspended local JobSets resume and finish" {
-  serve management
+  serve_settings management
   assert_resumed jobset kueue-system management-jobset "$JOBSET"
 }
 @test "role management: suspended local MPIJobs resume and finish" { assert_resumed mpijob kueue-system management-mpijob "$MPI_OPERATOR"; }
@@ -103,8 +103,8 @@ assert_resumed() {
 # JobSet's service account is listed for Jobs if JobSet is installed.
 @test "role worker, without the kind JobSet: suspended JobSets resume and finish" {
   VALUES=(--set projects.jobset.enabled=false)
-  settings cluster worker | jq -e '.builtin_status_writers | has("JobSet") | not'
-  serve worker
-  webhook cluster
+  chart_settings cluster worker | jq -e '.builtin_status_writers | has("JobSet") | not'
+  serve_settings worker
+  apply_webhook cluster
   assert_resumed jobset team-a worker-unselected "$JOBSET"
 }

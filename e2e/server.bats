@@ -6,16 +6,16 @@ MANIFESTS=(management worker hybrid namespace)
 CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 setup_file() {
-  needs policy-server curl jq openssl python3
+  require_programs policy-server curl jq openssl python3
   # A policy for each of the settings in the kept requests, and for each file in deploy/, in its mode.
   jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
-    jq -c --argjson policy "$(protect)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
+    jq -c --argjson policy "$(protect_policy)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
     for manifest in "${MANIFESTS[@]}"; do
       yaml "$ROOT/deploy/$manifest.yml" | jq "select(.spec.rules) | {\"$manifest\": {\"module\": \"file://$MODULE\", policyMode: .spec.mode, settings: .spec.settings}}"
     done
     yaml "$ROOT/deploy/policies.yml" | jq "map_values(.[\"module\"] |= if contains(\"pods\") then \"file://$PODS_MODULE\" else \"file://$MODULE\" end)"
-  } | jq -s add | policy_server server
+  } | jq -s add | start_policy_server server
 }
 teardown_file() { stop_all; }
 setup() { cd "$BATS_TEST_TMPDIR"; }
@@ -88,18 +88,18 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 }
 
 @test "wrong settings: PolicyServer does not start, and its log contains the field" {
-  jq -n --argjson good "$(protect)" --argjson bad "$(protect '{"controler": {}}')" '{$good, $bad}' | run_policy_server wrong-settings
-  LIMIT=30 soon eval '! running wrong-settings'
+  jq -n --argjson good "$(protect_policy)" --argjson bad "$(protect_policy '{"controler": {}}')" '{$good, $bad}' | run_policy_server wrong-settings
+  LIMIT=30 retry eval '! running wrong-settings'
   grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown\|no such key'
 }
 
 # pods/README.md. Where the policy can look up Jobs, tenant.bats tests it.
 @test "deploy/pods.yml: a Job that cannot be looked up" {
-  needs etcd kube-apiserver
-  cluster cluster --authorization-mode=AlwaysAllow
+  require_programs etcd kube-apiserver
+  start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG
   KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:policy-server)
-  jq '{pods: ., strict: (. * {settings: {on_lookup_failure: "deny"}}), ungranted: del(.hostCapabilities)}' <<<"$(pods_policy)" | policy_server pods
+  jq '{pods: ., strict: (. * {settings: {on_lookup_failure: "deny"}}), ungranted: del(.hostCapabilities)}' <<<"$(pods_policy)" | start_policy_server pods
   review() {
     curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/pods/url")/validate/$1" --data "$(jq -n --arg name "$2" '
       {apiVersion: "v1", kind: "Pod", metadata: {name: "pi-0", namespace: "team-a", ownerReferences: [{apiVersion: "batch/v1", kind: "Job", $name, uid: "1", controller: true}]}, spec: {containers: []}} |
@@ -115,8 +115,8 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 }
 
 @test "a module without metadata: PolicyServer does not start" {
-  protect | jq "{bare: (. + {\"module\": \"file://$ROOT/policy.wasm\"})}" | run_policy_server bare
-  LIMIT=30 soon eval '! running bare'
+  protect_policy | jq "{bare: (. + {\"module\": \"file://$ROOT/policy.wasm\"})}" | run_policy_server bare
+  LIMIT=30 retry eval '! running bare'
   grep "Policy is missing protocol version" "$RUN/bare.log"
 }
 
@@ -127,12 +127,12 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 connection = socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()[0]
 connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
 while data := connection.recv(65536): open("metrics", "ab").write(data)' "$port" 3>&- &
-  protect | jq '{"counted-policy": .}' |
-    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port OTEL_METRIC_EXPORT_INTERVAL=1000 policy_server metrics --enable-metrics
+  protect_policy | jq '{"counted-policy": .}' |
+    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port OTEL_METRIC_EXPORT_INTERVAL=1000 start_policy_server metrics --enable-metrics
   curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/metrics/url")/validate/counted-policy" \
     --data "@$CHANGED"
   for name in kubewarden_policy_evaluations_total kubewarden_policy_evaluation_latency_milliseconds policy_name request_origin accepted \
     resource_namespace resource_kind counted-policy; do
-    LIMIT=75 soon grep --text --quiet "$name" metrics
+    LIMIT=75 retry grep --text --quiet "$name" metrics
   done
 }

@@ -4,20 +4,20 @@ load lib
 load controllers
 load fleet
 
-setup_file() { needs "${FLEET_PROGRAMS[@]}"; }
+setup_file() { require_programs "${FLEET_PROGRAMS[@]}"; }
 teardown_file() { RUN=$BATS_FILE_TMPDIR stop_all; }
 RESULTS=$BATS_FILE_TMPDIR/soak.json
 
 # Injects a fault, and sets RECOVER to the command that ends it: inject_fault CLUSTER PROGRAM KIND
 inject_fault() {
   case $2-$3 in
-  policy-server-killed) stop "$1/$2" && RECOVER="start_policy_server $1" ;;
-  policy-server-settings) start_policy_server "$1" '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}' && RECOVER="start_policy_server $1" ;;
+  policy-server-killed) stop "$1/$2" && RECOVER="start_fleet_policy_server $1" ;;
+  policy-server-settings) start_fleet_policy_server "$1" '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}' && RECOVER="start_fleet_policy_server $1" ;;
   # Issued by another CA. The webhook configuration is updated with its bundle.
   policy-server-certificate)
     rm -rf "$RUN/authority" && mkdir "$RUN/authority"
-    RUN=$RUN/authority certificate "$RUN/$1/policy-server"
-    webhook "$1" . && RECOVER=true
+    RUN=$RUN/authority create_certificate "$RUN/$1/policy-server"
+    apply_webhook "$1" . && RECOVER=true
     ;;
   # The server responds once every 10 s. The webhook's timeout is 5 s.
   policy-server-slow) for _ in 1 2 3; do signal STOP "$1/$2" && sleep 10 && signal CONT "$1/$2" && sleep 1; done && RECOVER=true ;;
@@ -32,7 +32,7 @@ signal() { kill "-$1" "$(<"$RUN/$2.pid")"; }
 soak() {
   RUN=$BATS_FILE_TMPDIR/$1
   mkdir "$RUN"
-  fleet
+  start_fleet
   kubeconfig hub ana
   kubeconfig worker ana
   # Jobs whose status only their controllers may write.

@@ -11,11 +11,11 @@ KINDS=(job "${CUSTOM[@]}")
 NOW=$(date --utc +%FT%TZ)
 
 setup_file() {
-  needs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
-  cluster cluster --authorization-mode=RBAC
+  require_programs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
+  start_cluster cluster --authorization-mode=RBAC
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
-  crds AppWrapper JobSet Workflow Render RayCluster
+  apply_test_crds AppWrapper JobSet Workflow Render RayCluster
   # In a cluster, kube-controller-manager makes `edit` of the two ClusterRoles. The account has the name of JobSet's controller.
   tenants=(--user=tenant --serviceaccount=team-a:jobset-controller-manager)
   kubectl create role custom --verb=get,list,create,update,patch,delete \
@@ -36,29 +36,29 @@ EOF
   if is_cel; then without_policy_server; else with_policy_server; fi
   # Also for pods and for the kind that the settings declare.
   for kind in job jobset; do tenant_can "$kind"; done
-  soon evaluated
+  retry evaluated
 }
 teardown_file() { stop_all; }
 is_cel() { [[ $BATS_TEST_FILENAME == *-cel.bats ]]; }
 # Skips a test of what the policies in CEL do not cover.
 module_only() { if is_cel; then skip 'CEL does not cover it'; fi; }
 with_policy_server() {
-  jq -n --argjson policy "$(protect "$(settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
-    KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") policy_server cluster/policy-server
-  webhook cluster .
+  jq -n --argjson policy "$(protect_policy "$(chart_settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
+    KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") start_policy_server cluster/policy-server
+  apply_webhook cluster .
   # The webhook that Kubewarden's controller makes of deploy/pods.yml.
   kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(pods_spec)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
     webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
       | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
-  in_force cluster
+  wait_for_webhook cluster
 }
 without_policy_server() {
   kubewarden_crds cluster
-  away cluster
-  cel cluster management
+  apply_unreachable_webhook cluster
+  apply_cel_policies cluster management
 }
-evaluated() { refused managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
-tenant_can() { soon eval "object $1 probe | tenant create --dry-run=server -f -"; }
+evaluated() { assert_fails_with managed-by/delegation tenant create --dry-run=server -f - <<<"$(workflow probe)"; }
+tenant_can() { retry eval "object $1 probe | tenant create --dry-run=server -f -"; }
 
 CRON_JOBS=system:serviceaccount:kube-system:cronjob-controller
 tenant() { kubectl --token=tenant "$@"; }
@@ -83,48 +83,48 @@ NO_UID=0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c
 # The field of an object is as it was: unchanged KIND NAME
 unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kueue.x-k8s.io/multikueue ]; }
 
-@test "once open: the forged owner of a kind that is not installed is no delegation" {
-  refused '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
+@test "regression: an owner reference to a kind that is not installed does not replace delegation" {
+  assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
   # The message names the list to fill.
   [[ $output == *builtin_status_writers*PyTorchJob* ]]
 }
 
-@test "once open: nor is the forged owner of a kind that is installed" {
-  crds PyTorchJob
-  refused '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
+@test "regression: an owner reference to an installed kind does not replace delegation" {
+  apply_test_crds PyTorchJob
+  assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
 }
 
-@test "once open: nor is an own delegated JobSet as the owner; only JobSet's own account may create its Jobs" {
+@test "regression: only JobSet's service account may create Jobs with a delegated JobSet as owner" {
   object jobset own | tenant create -f -
   owned=$(job "own-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet own "$(uid jobset own)")" 'suspend: true')
-  refused '[managed-by/delegation]' tenant create -f - <<<"$owned"
+  assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$owned"
   [[ $output == *builtin_status_writers*JobSet* ]]
   # Nor with a service account of the same name in another namespace.
-  refused '[managed-by/delegation]' alike create -f - <<<"$owned"
+  assert_fails_with '[managed-by/delegation]' alike create -f - <<<"$owned"
   kubectl create --as="$JOBSET" -f - <<<"$owned"
 }
 
-@test "once open: a version that would drop managedBy is denied" {
+@test "regression: a write in a version that drops managedBy is denied" {
   object raycluster pruned | tenant create -f -
   # Users who may not write the status get no further details, but the audit log has them.
-  refused 'denied' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
-  is_cel || [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
-  refused 'denied' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
-  is_cel || [[ $(audited pruned denied) == *managed-by/pruned-version* ]]
+  assert_fails_with 'denied' tenant patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
+  is_cel || [[ $(audit_annotation pruned denied) == *managed-by/pruned-version* ]]
+  assert_fails_with 'denied' tenant patch rayclusters.v1alpha1.ray.io pruned --subresource=status --type=merge -p 'status: {state: ready}'
+  is_cel || [[ $(audit_annotation pruned denied) == *managed-by/pruned-version* ]]
   unchanged raycluster pruned
 }
 
-@test "a version that would drop managedBy is denied during deletion, until no finalizer is left" {
+@test "a write in a version that drops managedBy is denied during deletion, until no finalizer is left" {
   object raycluster finalized | tenant create -f -
   tenant patch raycluster finalized --type=merge -p 'metadata: {finalizers: [ray.io/gcs-ft-redis-cleanup-finalizer]}'
   tenant delete raycluster finalized --wait=false
-  refused 'denied' tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {labels: {a: b}}'
+  assert_fails_with 'denied' tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {labels: {a: b}}'
   unchanged raycluster finalized
   tenant patch rayclusters.v1alpha1.ray.io finalized --type=merge -p 'metadata: {finalizers: []}'
   kubectl wait --for=delete raycluster/finalized --timeout=30s
 }
 
-@test "once open: an AppWrapper with 12,000 components is evaluated, and a warning says that not all was looked at" {
+@test "regression: an AppWrapper with 12,000 components gets a warning that not all of it was evaluated" {
   module_only
   python3 -c 'import json; print(json.dumps({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "many"}, "spec": {
     "managedBy": "kueue.x-k8s.io/multikueue", "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": ""}}}] * 12000}}))' >"$BATS_TEST_TMPDIR/many.json"
@@ -138,15 +138,15 @@ large() {
   tenant create --dry-run=client -o json -f - <<<"$(object job "$1")" |
     python3 -c 'import json, sys; job = json.load(sys.stdin); job["metadata"]["annotations"] = {}; job["spec"]["template"]["spec"]["containers"][0]["args"] = [sys.argv[1] * int(sys.argv[2])]; json.dump(job, sys.stdout)' "$2" "$3"
 }
-@test "once open: a Job too large for PolicyServer to take its updates is denied" {
+@test "regression: a Job whose updates would exceed PolicyServer's limit is denied" {
   module_only
   large large a 1100000 >"$BATS_TEST_TMPDIR/large.json"
-  refused '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
+  assert_fails_with '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
   # JSON writes each of these letters in six bytes.
   large escaped '<' 190000 >"$BATS_TEST_TMPDIR/large.json"
-  refused '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
+  assert_fails_with '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
   large small a 400000 | tenant create -f -
-  status "$KUEUE" small "startTime: \"$NOW\", active: 1"
+  update_status "$KUEUE" small "startTime: \"$NOW\", active: 1"
 }
 
 # Creates a pod with an owner, or none, and prints how often PolicyServer looked up a Job: pod [OWNER]
@@ -155,36 +155,36 @@ pod() {
 }
 lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user and .verb == "get")' "$RUN/cluster/audit.log" | wc -l; }
 
-@test "pods: one of a delegated Job is denied after a look-up, others are created" {
+@test "pods: a pod of a delegated Job is denied after a look-up, and other pods are created" {
   module_only
   object job delegated | tenant create -f -
   before=$(lookups)
-  refused '[pods/delegated-owner]' pod "$(owner batch/v1 Job delegated "$(uid job delegated)")"
+  assert_fails_with '[pods/delegated-owner]' pod "$(owner batch/v1 Job delegated "$(uid job delegated)")"
   [ "$(lookups)" -gt "$before" ]
   # An admin is exempt in these settings.
   object job standard '' | kubectl create -f -
-  quietly pod "$(owner batch/v1 Job standard "$(uid job standard)")"
-  quietly pod "$(owner batch/v1 Job missing $NO_UID)"
+  assert_no_warning pod "$(owner batch/v1 Job standard "$(uid job standard)")"
+  assert_no_warning pod "$(owner batch/v1 Job missing $NO_UID)"
 }
 
-@test "once open: a pod of a Job with an impossible name needs no look-up" {
+@test "regression: a pod of a Job with an invalid name needs no look-up" {
   before=$(lookups)
-  quietly pod
-  for name in 'b1?x=1' b1/status 'b 1'; do quietly pod "$(owner batch/v1 Job "$name" $NO_UID)"; done
+  assert_no_warning pod
+  for name in 'b1?x=1' b1/status 'b 1'; do assert_no_warning pod "$(owner batch/v1 Job "$name" $NO_UID)"; done
   [ "$(lookups)" -eq "$before" ]
 }
 
-@test "once open: an AppWrapper whose components are a text can be labelled, and deleted with its finalizer" {
+@test "regression: an AppWrapper whose components are a string can be labeled, and deleted with its finalizer" {
   # The schema of a real one would not take it; no webhook says anything about its components.
   appwrapper 'odd, finalizers: [acme.io/hold]' 'managedBy: kueue.x-k8s.io/multikueue, components: x' | tenant create -f -
   tenant label appwrapper odd a=b
   tenant delete appwrapper odd --wait=false
   tenant patch appwrapper odd --type=merge -p 'metadata: {finalizers: null}'
-  refused NotFound kubectl get appwrapper odd
+  assert_fails_with NotFound kubectl get appwrapper odd
 }
 
-@test "once open: a declared kind that uses the paths of other kinds for something else" {
-  refused '[managed-by/delegation]' tenant create -f - <<<"$(workflow plain)"
+@test "regression: a declared kind may use the paths of other kinds for other purposes" {
+  assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(workflow plain)"
   workflow odd 'managedBy: kueue.x-k8s.io/multikueue, components: x, replicatedJobs: 5, runPolicy: x' | tenant create -f -
   tenant label workflow odd a=b
 }
@@ -192,26 +192,26 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
 # docs/tasks/declare-a-kind.md
 @test "a declared kind without a status subresource: its field is checked, and its status is not" {
   workflow argo 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
-  refused '[managed-by/immutable]' tenant patch workflow argo --type=merge -p 'spec: {managedBy: acme.io/x}'
-  for phase in Succeeded Failed; do quietly tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done
+  assert_fails_with '[managed-by/immutable]' tenant patch workflow argo --type=merge -p 'spec: {managedBy: acme.io/x}'
+  for phase in Succeeded Failed; do assert_no_warning tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done
 }
-@test "a declared kind with one: an outcome is not reverted, and only listed writers write it" {
+@test "a declared kind with a status subresource: an outcome is final, and only listed writers write it" {
   workload studio.example.com/v1 Render nightly 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
-  refused '[status-writer/delegated]' tenant patch render nightly --subresource=status --type=merge -p 'status: {phase: Succeeded}'
-  status "$KUEUE" render/nightly 'phase: Succeeded'
+  assert_fails_with '[status-writer/delegated]' tenant patch render nightly --subresource=status --type=merge -p 'status: {phase: Succeeded}'
+  update_status "$KUEUE" render/nightly 'phase: Succeeded'
   module_only
-  refused '[status/outcome-changed]' status "$KUEUE" render/nightly 'phase: Failed'
+  assert_fails_with '[status/outcome-changed]' update_status "$KUEUE" render/nightly 'phase: Failed'
 }
 
 # Measured without the FlowSchema too: FLOOD=20 make e2e ONLY=tenant FILTER="^40 large"
-@test "40 large writes of a tenant at a time leave room for others, with the FlowSchema of the chart" {
+@test "with the chart's FlowSchema, 40 concurrent large writes of a tenant do not block other users" {
   module_only
   flood() { python3 "$ROOT/e2e/flood.py" "$(<"$RUN/cluster/server")" "${FLOOD:-5}" "$(<"$RUN/cluster/policy-server.pid")" >&3; }
   [ -z "${FLOOD:-}" ] || flood || true
-  rendered cluster management --set 'flowSchema.enabled=true,flowSchema.groups={developers}' |
+  render_chart cluster management --set 'flowSchema.enabled=true,flowSchema.groups={developers}' |
     jq 'select(.kind == "FlowSchema" or .kind == "PriorityLevelConfiguration")' | kubectl apply -f -
   limited() { kubectl get --raw /metrics | grep 'apiserver_flowcontrol_nominal_limit_seats{priority_level="managed-by"} 3$'; }
-  soon limited
+  retry limited
   flood
 }
 
@@ -219,7 +219,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   kubectl create -f "$ROOT/deploy/network-policy.yml"
 }
 
-@test "values: look-alike letters, blanks, NUL, other cases and nothing are refused in every kind" {
+@test "values: homoglyphs, blanks, NUL, other case and the empty string are denied in every kind" {
   # The last letter of the first one is Cyrillic.
   values=('kueue.x-k8s.io/multikueu\u0435' 'kueue.x-k8s.io/multikueue\u200b' ' kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io/multikueue '
     'kueue.x-k8s.io/multikueue\n' 'kueue.x-k8s.io/multikueue\0' 'kueue.x-k8s.io\0/multikueue' 'Kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io//multikueue' '')
@@ -227,18 +227,18 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
     run tenant create -f - <<<"$(for value in "${values[@]}"; do object "$kind" value "managedBy: \"$value\""; done)"
     # The API server evaluates Jobs first.
     [ "$(grep -cE 'denied (the )?request.*\[managed-by/|^The Job "value" is invalid: |Job.batch "value" is invalid' <<<"$output")" -eq ${#values[@]} ] || { echo "$output" && return 1; }
-    refused NotFound kubectl get "$kind" value
+    assert_fails_with NotFound kubectl get "$kind" value
   done
 }
 
-@test "values: 1.8 MB are refused, and not all of it is repeated" {
+@test "values: 1.8 MB are denied, and the message is truncated" {
   for kind in "${CUSTOM[@]}"; do
     for value in '' kueue.x-k8s.io/multikueue/; do
       object "$kind" value 'managedBy: LONG' | python3 -c 'import sys; print(sys.stdin.read().replace("LONG", sys.argv[1] + "a" * 1800000))' "$value" >"$BATS_TEST_TMPDIR/long.yml"
-      refused '[managed-by/' tenant create -f "$BATS_TEST_TMPDIR/long.yml"
+      assert_fails_with '[managed-by/' tenant create -f "$BATS_TEST_TMPDIR/long.yml"
       # Each finding repeats at most 64 KiB of a value.
       [ ${#output} -lt 200000 ]
-      refused NotFound kubectl get "$kind" value
+      assert_fails_with NotFound kubectl get "$kind" value
     done
   done
 }
@@ -250,77 +250,77 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
       '{op: add, path: /spec/managedBy, value: ""}' '{op: move, from: /spec/managedBy, path: /spec/other}' \
       '{op: test, path: /spec/managedBy, value: kueue.x-k8s.io/multikueue}, {op: remove, path: /spec/managedBy}' \
       "{op: replace, path: /spec, value: $(kubectl get "$kind" json-patched -o json | jq -c '.spec | del(.managedBy)')}"; do
-      refused managedBy tenant patch "$kind" json-patched --type=json -p "---
+      assert_fails_with managedBy tenant patch "$kind" json-patched --type=json -p "---
 [$patch]"
     done
     unchanged "$kind" json-patched
   done
 }
 
-@test "merge patches do not" {
+@test "merge patches do not change managedBy" {
   for kind in "${KINDS[@]}"; do
     object "$kind" merge-patched | tenant create -f -
     for spec in '{managedBy: null}' '{managedBy: ""}' '{managedBy: acme.io/x}'; do
-      refused managedBy tenant patch "$kind" merge-patched --type=merge -p "spec: $spec"
+      assert_fails_with managedBy tenant patch "$kind" merge-patched --type=merge -p "spec: $spec"
     done
     # For some kinds, what else the object then lacks is said first.
-    refused '' tenant patch "$kind" merge-patched --type=merge -p 'spec: null'
+    assert_fails_with '' tenant patch "$kind" merge-patched --type=merge -p 'spec: null'
     unchanged "$kind" merge-patched
   done
 }
 
-@test "strategic merge patches do not, with \$patch and \$retainKeys" {
+@test "strategic merge patches with \$patch and \$retainKeys do not change managedBy" {
   object job strategic | tenant create -f -
   for spec in '{managedBy: null}' '{managedBy: acme.io/x}' \
     "$(kubectl get job strategic -o json | jq -c '.spec | del(.managedBy) + {"$patch": "replace"}')" \
     "$(kubectl get job strategic -o json | jq -c '{"$retainKeys": (.spec | del(.managedBy) | keys), suspend: true}')"; do
-    refused managedBy tenant patch job strategic --type=strategic -p "spec: $spec"
+    assert_fails_with managedBy tenant patch job strategic --type=strategic -p "spec: $spec"
   done
-  refused '' tenant patch job strategic --type=strategic -p 'spec: {$patch: delete}'
+  assert_fails_with '' tenant patch job strategic --type=strategic -p 'spec: {$patch: delete}'
   unchanged job strategic
 }
 
-@test "replaced objects without managedBy do not" {
+@test "replacing an object does not remove managedBy" {
   for kind in "${KINDS[@]}"; do
     object "$kind" replaced | tenant create -f -
     for change in 'del(.spec.managedBy)' '.spec.managedBy = null'; do
-      refused managedBy tenant replace -f - <<<"$(kubectl get "$kind" replaced -o json | jq "$change")"
+      assert_fails_with managedBy tenant replace -f - <<<"$(kubectl get "$kind" replaced -o json | jq "$change")"
     done
     unchanged "$kind" replaced
   done
 }
 
-@test "server-side apply does not, by the manager of the field and with force" {
+@test "server-side apply does not change managedBy, even by the field manager and with force" {
   for kind in "${KINDS[@]}"; do
     object "$kind" applied | tenant apply --server-side -f -
-    refused managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied 'managedBy: acme.io/x')"
-    refused managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied '')"
+    assert_fails_with managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied 'managedBy: acme.io/x')"
+    assert_fails_with managedBy tenant apply --server-side --force-conflicts -f - <<<"$(object "$kind" applied '')"
     unchanged "$kind" applied
   done
 }
 
-@test "dry runs and null are evaluated as without, and generateName without a name" {
+@test "dry runs, null and generateName are evaluated like other requests" {
   for kind in "${KINDS[@]}"; do
-    refused '[managed-by/delegation]' tenant create --dry-run=server -f - <<<"$(object "$kind" dry '')"
-    refused '[managed-by/delegation]' tenant create --validate=ignore -f - <<<"$(object "$kind" dry 'managedBy: null')"
+    assert_fails_with '[managed-by/delegation]' tenant create --dry-run=server -f - <<<"$(object "$kind" dry '')"
+    assert_fails_with '[managed-by/delegation]' tenant create --validate=ignore -f - <<<"$(object "$kind" dry 'managedBy: null')"
   done
   generated() { object job x "$1" | sed 's/name: x/generateName: generated-/'; }
-  refused '[managed-by/delegation]' tenant create -f - <<<"$(generated '')"
-  refused '[managed-by/allowed]' tenant create -f - <<<"$(generated 'managedBy: acme.io/x')"
+  assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(generated '')"
+  assert_fails_with '[managed-by/allowed]' tenant create -f - <<<"$(generated 'managedBy: acme.io/x')"
 }
 
-@test "what a controller makes of a template is evaluated itself" {
+@test "objects that a controller creates from a template are evaluated" {
   workload batch/v1 CronJob cron "schedule: 0 0 1 1 *, jobTemplate: {spec: {suspend: true, template: $(template)}}" | tenant create -f -
-  refused '[managed-by/delegation]' kubectl create --as="$CRON_JOBS" -f - <<<"$(job "cron-1, $(owner batch/v1 CronJob cron "$(uid cronjob cron)")" 'suspend: true')"
+  assert_fails_with '[managed-by/delegation]' kubectl create --as="$CRON_JOBS" -f - <<<"$(job "cron-1, $(owner batch/v1 CronJob cron "$(uid cronjob cron)")" 'suspend: true')"
   workload jobset.x-k8s.io/v1alpha2 JobSet evil "managedBy: kueue.x-k8s.io/multikueue, replicatedJobs: [{name: a, template: {spec: {managedBy: acme.io/x, suspend: true, template: $(template)}}}]" |
     tenant create -f -
   child="evil-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet evil "$(uid jobset evil)")"
-  refused '[managed-by/allowed]' kubectl create --as="$JOBSET" -f - <<<"$(object job "$child" 'managedBy: acme.io/x')"
+  assert_fails_with '[managed-by/allowed]' kubectl create --as="$JOBSET" -f - <<<"$(object job "$child" 'managedBy: acme.io/x')"
   # So this is about the template.
   object job "$child" | kubectl create --as="$JOBSET" -f -
 }
 
-@test "the main resource does not change the status, nor the status managedBy" {
+@test "a main-resource write does not change the status, and a status write does not change managedBy" {
   for kind in "${KINDS[@]}"; do
     object "$kind" through | tenant create -f -
     before=$(kubectl get "$kind" through -o json | jq .status)
@@ -332,29 +332,29 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   done
 }
 
-@test "the tenant writes no status of what is delegated" {
+@test "a tenant may not write the status of delegated objects" {
   object job status | tenant create -f -
   # ClusterRole `edit` grants no status of Jobs.
-  refused 'cannot patch resource "jobs/status"' tenant patch job status --subresource=status --type=merge -p 'status: {succeeded: 1}'
+  assert_fails_with 'cannot patch resource "jobs/status"' tenant patch job status --subresource=status --type=merge -p 'status: {succeeded: 1}'
   for kind in "${CUSTOM[@]}"; do
     object "$kind" status | tenant create -f -
-    refused '[status-writer/delegated]' tenant patch "$kind" status --subresource=status --type=merge -p 'status: {phase: Succeeded, state: ready}'
+    assert_fails_with '[status-writer/delegated]' tenant patch "$kind" status --subresource=status --type=merge -p 'status: {phase: Succeeded, state: ready}'
   done
 }
 
-@test "authorization refuses labels of the namespace and impersonation; an own service account is evaluated as the tenant" {
-  refused 'is forbidden: User "tenant" cannot' tenant label namespace team-a kubernetes.io/metadata.name=kube-system --overwrite
+@test "RBAC denies namespace labels and impersonation, and a tenant's service account is evaluated like the tenant" {
+  assert_fails_with 'is forbidden: User "tenant" cannot' tenant label namespace team-a kubernetes.io/metadata.name=kube-system --overwrite
   another=$(object job another '')
-  for user in "$JOBSET" "$KUEUE" system:admin; do refused 'is forbidden: User "tenant" cannot' tenant create --validate=false --as="$user" -f - <<<"$another"; done
+  for user in "$JOBSET" "$KUEUE" system:admin; do assert_fails_with 'is forbidden: User "tenant" cannot' tenant create --validate=false --as="$user" -f - <<<"$another"; done
   for group in system:masters kubeadm:cluster-admins; do
-    refused 'is forbidden: User "tenant" cannot' tenant create --validate=false --as=tenant --as-group="$group" -f - <<<"$another"
-    refused 'is forbidden: User "tenant" cannot' alike create --validate=false --as-group="$group" -f - <<<"$another"
+    assert_fails_with 'is forbidden: User "tenant" cannot' tenant create --validate=false --as=tenant --as-group="$group" -f - <<<"$another"
+    assert_fails_with 'is forbidden: User "tenant" cannot' alike create --validate=false --as-group="$group" -f - <<<"$another"
   done
-  refused 'is forbidden: User "tenant" cannot' alike create --validate=false --as-uid=$NO_UID -f - <<<"$another"
-  refused '[managed-by/delegation]' alike create --validate=false -f - <<<"$another"
+  assert_fails_with 'is forbidden: User "tenant" cannot' alike create --validate=false --as-uid=$NO_UID -f - <<<"$another"
+  assert_fails_with '[managed-by/delegation]' alike create --validate=false -f - <<<"$another"
 }
 
-@test "control characters are quoted in the answer and in the audit log" {
+@test "control characters are quoted in the response and in the audit log" {
   value='kueue.x-k8s.io/\a\e[31m\n\r\0\x85\x9bx'
   {
     for kind in "${KINDS[@]}"; do object "$kind" control-value "managedBy: \"$value\""; done

@@ -6,85 +6,85 @@ TYPO='managedBy: kubernetes.io/job-controler, suspend: true'
 NOW=$(date --utc +%FT%TZ)
 
 setup_file() {
-  needs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
-  cluster cluster --authorization-mode=AlwaysAllow
+  require_programs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
+  start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG=$RUN/cluster/kubeconfig
   # Everybody delegates as they like in the first one, and must in the second one.
   kubectl create namespace team-a
   kubectl create namespace team-example
-  crds AppWrapper PyTorchJob
-  job old "$TYPO" | ana create -f -
-  job 'old-held, finalizers: [acme.io/hold]' "$TYPO" | ana create -f -
-  pytorchjob scaled 'replicas: 1, runPolicy: {managedBy: kubernetes.io/job-controler}' | ana create -f -
-  serve hybrid
-  webhook cluster
+  apply_test_crds AppWrapper PyTorchJob
+  job old "$TYPO" | as_ana create -f -
+  job 'old-held, finalizers: [acme.io/hold]' "$TYPO" | as_ana create -f -
+  pytorchjob scaled 'replicas: 1, runPolicy: {managedBy: kubernetes.io/job-controler}' | as_ana create -f -
+  serve_settings hybrid
+  apply_webhook cluster
 }
 teardown_file() { stop_all; }
 
 pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
 
 @test "create: a Job that is not delegated" {
-  quietly ana create -f - <<<"$(job plain)"
-  [ "$(audited plain mode)" = BuiltIn ]
+  assert_no_warning as_ana create -f - <<<"$(job plain)"
+  [ "$(audit_annotation plain mode)" = BuiltIn ]
 }
 
 @test "create: a delegated Job, and the audit log names the controller" {
-  quietly ana create -f - <<<"$(job delegated "$DELEGATED")"
-  [ "$(audited delegated mode)" = Delegated ]
-  [ "$(audited delegated controller)" = '"kueue.x-k8s.io/multikueue"' ]
+  assert_no_warning as_ana create -f - <<<"$(job delegated "$DELEGATED")"
+  [ "$(audit_annotation delegated mode)" = Delegated ]
+  [ "$(audit_annotation delegated controller)" = '"kueue.x-k8s.io/multikueue"' ]
 }
 
 @test "create: a typo is denied, and the message suggests the right name" {
-  refused 'admission webhook "managed-by.policies.example.com" denied the request: Job.batch "typo" is invalid: ' ana create -f - <<<"$(job typo "$TYPO")"
+  assert_fails_with 'admission webhook "managed-by.policies.example.com" denied the request: Job.batch "typo" is invalid: ' as_ana create -f - <<<"$(job typo "$TYPO")"
   [[ $output == *'did you mean "kubernetes.io/job-controller"?'* ]]
-  [[ $(audited typo denied) == *'managed-by/reserved-domain spec.managedBy'* ]]
+  [[ $(audit_annotation typo denied) == *'managed-by/reserved-domain spec.managedBy'* ]]
 }
 
 @test "create: a controller of another namespace is denied" {
-  refused '[managed-by/allowed]' ana create -f - <<<"$(job elsewhere 'managedBy: example.com/runner, suspend: true')"
+  assert_fails_with '[managed-by/allowed]' as_ana create -f - <<<"$(job elsewhere 'managedBy: example.com/runner, suspend: true')"
 }
 
 @test "create: a Job that must be delegated and is not is denied" {
-  refused 'jobs.batch "required" is forbidden: ' ana create -n team-example -f - <<<"$(job required)"
+  assert_fails_with 'jobs.batch "required" is forbidden: ' as_ana create -n team-example -f - <<<"$(job required)"
   [[ $output == *'[managed-by/delegation]'* ]]
-  job required "$DELEGATED" | ana create -n team-example -f -
+  job required "$DELEGATED" | as_ana create -n team-example -f -
 }
 
 @test "create: a CronJob with a typo in its template is denied" {
-  refused spec.jobTemplate.spec.managedBy ana create -f - <<<"$(workload batch/v1 CronJob cron "schedule: 0 0 1 1 *, jobTemplate: {spec: {$TYPO, template: $(template)}}")"
+  assert_fails_with spec.jobTemplate.spec.managedBy as_ana create -f - <<<"$(workload batch/v1 CronJob cron "schedule: 0 0 1 1 *, jobTemplate: {spec: {$TYPO, template: $(template)}}")"
   [[ $output == *'[managed-by/reserved-domain]'* ]]
 }
 
 @test "update: managedBy of a Job may not be changed, removed or added" {
-  job fixed "$DELEGATED" | ana create -f -
-  job fixed-plain | ana create -f -
-  refused 'field is immutable' ana patch job fixed -p 'spec: {managedBy: acme.io/runner}'
-  refused 'field is immutable' ana patch job fixed -p 'spec: {managedBy: null}'
-  refused 'field is immutable' ana patch job fixed-plain -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
+  job fixed "$DELEGATED" | as_ana create -f -
+  job fixed-plain | as_ana create -f -
+  assert_fails_with 'field is immutable' as_ana patch job fixed -p 'spec: {managedBy: acme.io/runner}'
+  assert_fails_with 'field is immutable' as_ana patch job fixed -p 'spec: {managedBy: null}'
+  assert_fails_with 'field is immutable' as_ana patch job fixed-plain -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
 }
 
-@test "update: managedBy of an AppWrapper may not be changed either, which API servers do not enforce" {
-  appwrapper wrapped 'managedBy: kueue.x-k8s.io/multikueue, components: []' | ana create -f -
-  appwrapper bare 'components: []' | ana create -f -
-  refused 'field is immutable' ana patch appwrapper wrapped --type=merge -p 'spec: {managedBy: workload.codeflare.dev/appwrapper}'
-  refused 'field is immutable' ana patch appwrapper wrapped --type=merge -p 'spec: {managedBy: null}'
-  refused 'field is immutable' ana patch appwrapper bare --type=merge -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
+@test "update: managedBy of an AppWrapper may not be changed, which API servers do not enforce" {
+  appwrapper wrapped 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
+  appwrapper bare 'components: []' | as_ana create -f -
+  assert_fails_with 'field is immutable' as_ana patch appwrapper wrapped --type=merge -p 'spec: {managedBy: workload.codeflare.dev/appwrapper}'
+  assert_fails_with 'field is immutable' as_ana patch appwrapper wrapped --type=merge -p 'spec: {managedBy: null}'
+  assert_fails_with 'field is immutable' as_ana patch appwrapper bare --type=merge -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
   [[ $output == *'denied the request'* ]]
 }
 
 @test "update: a Job that broke a rule before can be changed, loses its finalizer and is deleted" {
-  ana patch job old -p $'metadata: {labels: {a: b}}\nspec: {parallelism: 2}'
-  ana delete job old-held --wait=false
-  ana patch job old-held -p 'metadata: {finalizers: null}'
-  refused NotFound kubectl get job old-held
-  ana delete job old
+  as_ana patch job old -p $'metadata: {labels: {a: b}}\nspec: {parallelism: 2}'
+  as_ana delete job old-held --wait=false
+  as_ana patch job old-held -p 'metadata: {finalizers: null}'
+  assert_fails_with NotFound kubectl get job old-held
+  as_ana delete job old
 }
 
 @test "delete: allowed in every state" {
   deleted() { # NAME STATUS [SPEC]
-    job "$1" "${3:-}" | ana create -f -
-    [ -z "$2" ] || status admin "$1" "$2"
-    ana delete job "$1"
+    job "$1" "${3:-}" | as_ana create -f -
+    [ -z "$2" ] || update_status admin "$1" "$2"
+    as_ana delete job "$1"
   }
   condition() { echo "{type: $1, status: \"True\", lastProbeTime: \"$NOW\", lastTransitionTime: \"$NOW\"}"; }
   deleted deleted-new ''
@@ -99,66 +99,66 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   run kubectl create --as=example-break-glass -n team-example -f - <<<"$(job exempt)"
   [ "$status" -eq 0 ]
   [[ $output == *Warning:*managed-by/delegation*'is exempt'* ]]
-  [ "$(audited exempt exempted)" = 'managed-by/delegation spec.managedBy' ]
+  [ "$(audit_annotation exempt exempted)" = 'managed-by/delegation spec.managedBy' ]
 }
 
 @test "dry run: evaluated, and nothing is stored" {
-  refused reserved-domain ana create --dry-run=server -f - <<<"$(job dry "$TYPO")"
-  job dry "$DELEGATED" | ana create --dry-run=server -f -
-  refused NotFound kubectl get job dry
+  assert_fails_with reserved-domain as_ana create --dry-run=server -f - <<<"$(job dry "$TYPO")"
+  job dry "$DELEGATED" | as_ana create --dry-run=server -f -
+  assert_fails_with NotFound kubectl get job dry
 }
 
 @test "server-side apply: evaluated" {
-  apply=(ana apply --server-side --force-conflicts -f -)
-  refused reserved-domain "${apply[@]}" <<<"$(job applied "$TYPO")"
+  apply=(as_ana apply --server-side --force-conflicts -f -)
+  assert_fails_with reserved-domain "${apply[@]}" <<<"$(job applied "$TYPO")"
   job applied "$DELEGATED" | "${apply[@]}"
   job applied "$DELEGATED" | "${apply[@]}"
-  refused 'field is immutable' "${apply[@]}" <<<"$(job applied 'managedBy: acme.io/runner, suspend: true')"
+  assert_fails_with 'field is immutable' "${apply[@]}" <<<"$(job applied 'managedBy: acme.io/runner, suspend: true')"
 }
 
 @test "scale: allowed for every object" {
-  ana scale pytorchjob scaled --replicas=3
+  as_ana scale pytorchjob scaled --replicas=3
   [ "$(kubectl get pytorchjob scaled -o jsonpath='{.spec.replicas}')" -eq 3 ]
 }
 
 @test "another served version of the kind is evaluated too (matchPolicy: Equivalent)" {
-  refused 'AppWrapper.workload.codeflare.dev "equivalent" is invalid' ana create -f - \
+  assert_fails_with 'AppWrapper.workload.codeflare.dev "equivalent" is invalid' as_ana create -f - \
     <<<"$(workload workload.codeflare.dev/v1beta3 AppWrapper equivalent 'managedBy: kubernetes.io/job-controler, components: []')"
 }
 
 @test "the selector excludes kube-system" {
-  quietly ana create -n kube-system -f - <<<"$(job excluded "$TYPO")"
-  [ "$(audited excluded mode)" = none ]
+  assert_no_warning as_ana create -n kube-system -f - <<<"$(job excluded "$TYPO")"
+  [ "$(audit_annotation excluded mode)" = none ]
 }
 
 # An external controller, played by kubectl.
 @test "external controller: a Job that completes" {
-  job good 'managedBy: kueue.x-k8s.io/multikueue' | ana create -f -
+  job good 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
   criteria="{type: SuccessCriteriaMet, status: \"True\"}"
-  quietly status "$KUEUE" good "startTime: \"$NOW\", active: 1, ready: 0"
-  quietly status "$KUEUE" good 'ready: 1'
-  quietly status "$KUEUE" good "active: 0, ready: 0, succeeded: 1, conditions: [$criteria]"
-  quietly status "$KUEUE" good "completionTime: \"$NOW\", conditions: [$criteria, {type: Complete, status: \"True\"}]"
+  assert_no_warning update_status "$KUEUE" good "startTime: \"$NOW\", active: 1, ready: 0"
+  assert_no_warning update_status "$KUEUE" good 'ready: 1'
+  assert_no_warning update_status "$KUEUE" good "active: 0, ready: 0, succeeded: 1, conditions: [$criteria]"
+  assert_no_warning update_status "$KUEUE" good "completionTime: \"$NOW\", conditions: [$criteria, {type: Complete, status: \"True\"}]"
 }
 
 @test "external controller: a Job that fails" {
-  job failing 'managedBy: kueue.x-k8s.io/multikueue' | ana create -f -
+  job failing 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
   target="{type: FailureTarget, status: \"True\"}"
-  quietly status "$KUEUE" failing "startTime: \"$NOW\", active: 1"
-  quietly status "$KUEUE" failing "active: 0, failed: 1, conditions: [$target]"
-  quietly status "$KUEUE" failing "conditions: [$target, {type: Failed, status: \"True\"}]"
+  assert_no_warning update_status "$KUEUE" failing "startTime: \"$NOW\", active: 1"
+  assert_no_warning update_status "$KUEUE" failing "active: 0, failed: 1, conditions: [$target]"
+  assert_no_warning update_status "$KUEUE" failing "conditions: [$target, {type: Failed, status: \"True\"}]"
 }
 
 @test "external controller: an AppWrapper, whose outcome is final" {
-  appwrapper good 'managedBy: kueue.x-k8s.io/multikueue, components: []' | ana create -f -
-  for phase in Suspended Resuming Running Succeeded; do quietly status "$KUEUE" appwrapper/good "phase: $phase"; done
-  for phase in Running Failed; do refused status.phase status "$KUEUE" appwrapper/good "phase: $phase"; done
+  appwrapper good 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
+  for phase in Suspended Resuming Running Succeeded; do assert_no_warning update_status "$KUEUE" appwrapper/good "phase: $phase"; done
+  for phase in Running Failed; do assert_fails_with status.phase update_status "$KUEUE" appwrapper/good "phase: $phase"; done
 }
 
 @test "only the listed writers write the status of delegated objects" {
-  job strange 'managedBy: kueue.x-k8s.io/multikueue' | ana create -f -
-  refused 'jobs.batch "strange" is forbidden: User "ana" cannot update resource "jobs/status"' status ana strange "startTime: \"$NOW\", active: 1"
+  job strange 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
+  assert_fails_with 'jobs.batch "strange" is forbidden: User "ana" cannot update resource "jobs/status"' update_status ana strange "startTime: \"$NOW\", active: 1"
   [[ $output == *status-writer/delegated* ]]
-  appwrapper strange 'managedBy: kueue.x-k8s.io/multikueue, components: []' | ana create -f -
-  refused status-writer/delegated status ana appwrapper/strange 'phase: Succeeded, retries: 1'
+  appwrapper strange 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
+  assert_fails_with status-writer/delegated update_status ana appwrapper/strange 'phase: Succeeded, retries: 1'
 }
