@@ -211,7 +211,7 @@ impl Counts {
 }
 
 #[test]
-fn all_releases_at_once_give_the_findings_of_each_release() {
+fn all_releases_report_the_findings_of_each_release() {
     let mut examples = Counts::default();
     for example in examples::all().unwrap() {
         examples.compare(&example.name, &example.request, &example.settings);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_may_have_such_fields() {
+    fn other_kinds_accept_the_same_fields() {
         let declared = "{\"custom_kinds\": [{\"group\": \"a.io\", \"versions\": [\"v1\"], \"kind\": \"Run\", \"plural\": \"runs\", \"managed_by_path\": \"spec.run.managedBy\"}]}";
         let object = |kind: &str, rest: &str| {
             format!("{{\"apiVersion\": \"a.io/v1\", \"kind\": \"{kind}\", {rest}}}")

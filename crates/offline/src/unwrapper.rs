@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn events_keep_their_lines() {
+    fn events_keep_line_numbers() {
         let event = "{\"kind\":\"Event\",\"verb\":\"create\"}";
         let quoted = serde_json::to_string(event).unwrap();
         let (start, end) = event.split_at(9);

@@ -82,7 +82,7 @@ fn is_same(a: &str, b: &str) -> bool {
 /// Counts the rows accepted by both (with equal results), by kubectl only, by this project only, and by neither. Documents
 /// before the rejected one must be equal too.
 #[test]
-fn texts_are_what_kubectl_takes_them_for() {
+fn yaml_scalars_match_kubectl() {
     let mut wrong = Vec::new();
     let (mut both, mut refused, mut more, mut neither) = (0, Vec::new(), Vec::new(), 0);
     for line in ANSWERS.lines() {

@@ -77,7 +77,7 @@ mod tests {
     use super::command;
 
     #[test]
-    fn values_are_escaped_as_in_the_toolkit_on_one_line() {
+    fn workflow_commands_escape_values() {
         assert_eq!(
             command("error", "a,b:c.yaml", None, "x/y", "50%\nof: it, all"),
             "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25\\nof: it, all"

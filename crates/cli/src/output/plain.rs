@@ -49,7 +49,7 @@ mod tests {
     use super::{plain, plain_line};
 
     #[test]
-    fn what_does_more_than_to_stand_there_is_escaped() {
+    fn special_characters_are_escaped() {
         for (text, expected) in [
             ("team-a/pi", "team-a/pi"),
             ("\u{e4} \u{1f600} ::error::", "\u{e4} \u{1f600} ::error::"),

@@ -40,7 +40,7 @@ fn wait_for(lines: &Receiver<String>, start: &str) -> String {
 }
 
 #[test]
-fn watch_is_evaluated_live_and_summed_up_at_the_end() {
+fn watch_prints_findings_live_and_a_summary() {
     for signal in ["INT", "TERM"] {
         let (mut child, lines) = start(&["replay"]);
         let mut to = child.stdin.take().unwrap();

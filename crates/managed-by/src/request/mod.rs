@@ -279,7 +279,7 @@ mod tests {
 
     /// Parts without rules may have any type, in any order of members.
     #[test]
-    fn parts_without_rules_may_have_any_type() {
+    fn fields_without_rules_accept_any_type() {
         let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;
         let malformed = r#""object":{"metadata":7,"spec":[]}"#;
         for members in [

@@ -144,7 +144,7 @@ fn in_a_line(step: &Step) -> String {
 }
 
 #[test]
-fn each_history_has_its_steps() {
+fn histories_match_their_expected_steps() {
     let cases: Cases = crate::cases(include_str!("replay.yml"));
     for case in cases.histories {
         let entry = |entry: &Value| match entry {

@@ -71,7 +71,7 @@ fn lines(written: &StatusWriterLists) -> Vec<String> {
 }
 
 #[test]
-fn each_log_has_its_writers() {
+fn audit_logs_match_their_expected_writers() {
     let Cases { event, cases } = crate::cases(include_str!("writers.yml"));
     for case in cases {
         let lines_of_log = case.log.iter().map(|changes| match changes {
