@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::verdict::Position;
+use crate::position::Position;
 
 /// Error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

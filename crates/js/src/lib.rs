@@ -9,6 +9,7 @@
 pub mod catalog;
 mod error;
 mod manifest;
+mod position;
 mod replay;
 mod settings;
 mod verdict;
@@ -21,9 +22,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use error::{Code, Error, SettingsProblem};
 pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, Unreadable};
+pub use position::Position;
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;
-pub use verdict::{Finding, Position, ReviewVerdict};
+pub use verdict::{Finding, ReviewVerdict};
 
 /// Reviews an admission request, or the request in an `AdmissionReview`.
 #[wasm_bindgen]
@@ -82,6 +84,13 @@ pub fn diff(
     options: RequestOptions,
 ) -> String {
     encode(&manifest::diff(old, new, is_status, settings, &options))
+}
+
+/// Returns the size of the module's memory in pages of 64 KiB.
+#[cfg(target_family = "wasm")]
+#[wasm_bindgen(js_name = memoryPages)]
+pub fn memory_pages() -> usize {
+    core::arch::wasm32::memory_size::<0>()
 }
 
 /// Validates settings.

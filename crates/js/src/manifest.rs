@@ -1,15 +1,16 @@
 //! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
-use managed_by::{Release, ReleaseSet, Settings};
+use managed_by::{Evaluation, Release, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::{Document, ObjectReport, Path, Request};
+use managed_by_offline::{Document, MalformedText, ObjectReport, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::RequestOptions;
 use crate::error::Error;
+use crate::position::{Position, PositionIndex};
 use crate::settings;
-use crate::verdict::{Position, ReviewVerdict};
+use crate::verdict::ReviewVerdict;
 
 /// Result of reviewing a text.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -48,8 +49,10 @@ pub struct ObjectVerdict {
 pub struct ReleaseVerdict {
     /// Release, for example `1.37`.
     pub release: &'static str,
-    /// Verdict for the release.
-    pub verdict: ReviewVerdict,
+    /// Verdict for the release. The module leaves it out if it equals the previous one, and the package completes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(type = "Verdict"))]
+    pub verdict: Option<ReviewVerdict>,
 }
 
 /// A part of a text that is not a valid object.
@@ -70,13 +73,17 @@ pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Resu
         // As in the CLI, all rules are enabled, because no API server validates the text afterwards.
         let settings = settings.clone().for_tools();
         let mut builder = LintBuilder::new(&settings, options.all_releases);
-        let documents = builder.documents(text, "new");
-        for document in &documents {
-            for object in builder.objects(text, document, "new") {
+        let source = Source::new("new", text);
+        // One document at a time, because a document needs many times the memory of its text.
+        Document::each(text, |document| {
+            let Some(document) = builder.document(&source, document) else {
+                return;
+            };
+            for object in builder.objects(&source, &document) {
                 let request = object.request(&options.namespace, &options.user);
-                builder.review(text, document, &object, &request);
+                builder.review(&source, &document, &object, &request);
             }
-        }
+        });
         builder.lint
     })
 }
@@ -91,30 +98,34 @@ pub(crate) fn diff(
     settings::with(settings, |settings| {
         let settings = settings.clone().for_tools();
         let mut builder = LintBuilder::new(&settings, options.all_releases);
-        let old_documents = builder.documents(old, "old");
-        let mut olds: Vec<Object<'_>> = Vec::new();
+        let (old, new) = (Source::new("old", old), Source::new("new", new));
+        let old_documents = builder.documents(&old);
+        let mut old_objects: Vec<Object<'_>> = Vec::new();
         for document in &old_documents {
-            olds.extend(builder.objects(old, document, "old"));
+            old_objects.extend(builder.objects(&old, document));
         }
-        let documents = builder.documents(new, "new");
-        let mut news: Vec<(&Document<'_>, Object<'_>)> = Vec::new();
+        let documents = builder.documents(&new);
+        let mut objects: Vec<(&Document<'_>, Object<'_>)> = Vec::new();
         for document in &documents {
-            let objects = builder.objects(new, document, "new").into_iter();
-            news.extend(objects.map(|object| (document, object)));
+            let in_document = builder.objects(&new, document).into_iter();
+            objects.extend(in_document.map(|object| (document, object)));
         }
-        let count = news.len();
-        for (document, object) in news {
+        let count = objects.len();
+        let mut next = 0_usize;
+        for (document, object) in objects {
             // Two single objects are a pair even if their names differ.
-            let pair = match &*olds {
-                [only] if count == 1 => Some(only),
-                olds => olds.iter().find(|old| is_same(old, &object)),
+            let index = match &*old_objects {
+                [_] if count == 1 => Some(0),
+                _ => find_from(next, &old_objects, |old| is_same(old, &object)),
             };
+            next = index.map_or(next, |index| index.saturating_add(1));
+            let pair = index.and_then(|index| old_objects.get(index));
             if let Some(old) = pair {
                 let (namespace, user) = (&options.namespace, &options.user);
                 let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
                     let unreadable = builder.lint.unreadable.len();
-                    builder.review(new, document, &object, request);
+                    builder.review(&new, document, &object, request);
                     // Further requests contain the same object and would report it again.
                     if builder.lint.unreadable.len() > unreadable {
                         break;
@@ -122,17 +133,42 @@ pub(crate) fn diff(
                 }
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());
-                let position = document.locate(&object.path_of("metadata.name"));
-                builder.unreadable("new", Position::of(new, &position), message);
+                let name = document.locate(&object.path_of("metadata.name"));
+                builder.unreadable(&new, new.positions.located(&name), message);
             }
         }
         builder.lint
     })
 }
 
+/// Returns the index of the first match from an index on, or else of the first before it. Both texts usually have the same order.
+fn find_from<T>(start: usize, items: &[T], is_match: impl Fn(&T) -> bool) -> Option<usize> {
+    let indexes = (start..items.len()).chain(0..start.min(items.len()));
+    let mut matches = indexes.filter(|index| items.get(*index).is_some_and(&is_match));
+    matches.next()
+}
+
 /// Returns true if both have the same kind, namespace and name.
 fn is_same(a: &Object<'_>, b: &Object<'_>) -> bool {
-    (a.group(), a.kind(), a.namespace(), a.name()) == (b.group(), b.kind(), b.namespace(), b.name())
+    (a.name(), a.namespace(), a.kind(), a.group()) == (b.name(), b.namespace(), b.kind(), b.group())
+}
+
+/// A text that contains objects.
+struct Source<'t> {
+    /// Name of the text in the result: `old` or `new`.
+    name: &'static str,
+    text: &'t str,
+    positions: PositionIndex<'t>,
+}
+
+impl<'t> Source<'t> {
+    const fn new(name: &'static str, text: &'t str) -> Self {
+        Self {
+            name,
+            text,
+            positions: PositionIndex::new(text),
+        }
+    }
 }
 
 /// Collector of the result.
@@ -151,54 +187,61 @@ impl<'s> LintBuilder<'s> {
         }
     }
 
-    fn unreadable(&mut self, text: &'static str, position: Position, message: String) {
+    fn unreadable(&mut self, source: &Source<'_>, position: Position, message: String) {
         let unreadable = Unreadable {
-            text,
+            text: source.name,
             position,
             message,
         };
         self.lint.unreadable.push(unreadable);
     }
 
-    fn documents<'t>(&mut self, text: &'t str, which: &'static str) -> Vec<Document<'t>> {
+    fn malformed(&mut self, source: &Source<'_>, malformed: MalformedText) {
+        let MalformedText {
+            line, column, text, ..
+        } = malformed;
+        self.unreadable(source, source.positions.to_line_end(line, column), text);
+    }
+
+    /// Returns the documents of a text, and records invalid ones.
+    fn documents<'t>(&mut self, source: &Source<'t>) -> Vec<Document<'t>> {
         let mut documents = Vec::new();
-        for document in Document::all(text) {
-            match document {
-                Ok(document) => documents.push(document),
-                Err(e) => self.unreadable(which, Position::at(text, e.line, e.column), e.text),
-            }
-        }
+        Document::each(source.text, |document| {
+            documents.extend(self.document(source, document));
+        });
         documents
     }
 
-    /// Returns the objects in a document, and records invalid ones.
-    fn objects<'d>(
+    /// Returns a document without duplicate keys, or records the error.
+    fn document<'t>(
         &mut self,
-        text: &str,
-        document: &'d Document<'_>,
-        which: &'static str,
-    ) -> Vec<Object<'d>> {
+        source: &Source<'t>,
+        document: Result<Document<'t>, MalformedText>,
+    ) -> Option<Document<'t>> {
+        let valid = document.and_then(Document::without_duplicate_fields);
+        valid.map_err(|e| self.malformed(source, e)).ok()
+    }
+
+    /// Returns the objects in a document, and records invalid ones.
+    fn objects<'d>(&mut self, source: &Source<'_>, document: &'d Document<'_>) -> Vec<Object<'d>> {
         let mut objects = Vec::new();
         for object in manifest::objects(document) {
             match object {
+                Ok(object) if object.kind().is_empty() => {
+                    let kind = document.locate_key(&object.path_of("kind"));
+                    let message = "expected an object with a kind".to_owned();
+                    self.unreadable(source, source.positions.located(&kind), message);
+                }
                 Ok(object) => objects.push(object),
-                Err(e) => self.unreadable(which, Position::at(text, e.line, e.column), e.text),
+                Err(e) => self.malformed(source, e),
             }
         }
-        objects.retain(|object| {
-            let is_object = !object.kind().is_empty();
-            if !is_object {
-                let position = Position::of(text, &document.locate_key(&object.path_of("kind")));
-                self.unreadable(which, position, "expected an object with a kind".to_owned());
-            }
-            is_object
-        });
         objects
     }
 
     fn review(
         &mut self,
-        text: &str,
+        source: &Source<'_>,
         document: &Document<'_>,
         object: &Object<'_>,
         request: &Request<'_>,
@@ -206,25 +249,19 @@ impl<'s> LintBuilder<'s> {
         let Ok(written) = to_raw_value(request) else {
             return;
         };
-        let of_each = |verdict: &dyn Fn(Release) -> Option<ReviewVerdict>| {
-            let each = Release::ALL.iter().filter_map(|&release| {
-                let (release, verdict) = (release.as_str(), verdict(release)?);
-                Some(ReleaseVerdict { release, verdict })
-            });
-            self.all_releases.then(|| each.collect())
-        };
         let result = request.with_request(|request| {
             let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
-            let verdict = |report| ReviewVerdict::of(ObjectReport::new(&report));
+            let verdict = ReviewVerdict::of(ObjectReport::new(&evaluate(None)));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
-            let of_one = |release| all.as_ref()?.for_release(release).map(verdict);
-            (verdict(evaluate(None)), of_each(&of_one))
+            (verdict, all.map(|all| release_verdicts(&all)))
         });
         let (verdict_of_settings, releases, malformed) = match result {
             Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
                 let verdict = ReviewVerdict::malformed(&reason);
-                let releases = of_each(&|_| Some(verdict.clone()));
+                let malformed = managed_by::Verdict::malformed(&reason);
+                let all = || Evaluation::uniform(malformed, Some(ReleaseSet::all()));
+                let releases = self.all_releases.then(|| release_verdicts(&all()));
                 (verdict, releases, Some(reason))
             }
         };
@@ -242,30 +279,42 @@ impl<'s> LintBuilder<'s> {
             remark: request.remark,
             releases,
         };
+        // The position of the value at a path, or of the nearest parent key if the value is missing.
+        let position_of = |path: &str| {
+            let path = object.path_of(path);
+            let located = document.locate(&path);
+            if located.is_exact {
+                return source.positions.located(&located);
+            }
+            source.positions.located(&document.locate_key(&path))
+        };
         for finding in &mut object_verdict.verdict.findings {
-            finding.position = Some(position(
-                text,
-                document,
-                &object.path_of(&finding.found.path),
-            ));
+            finding.position = Some(position_of(&finding.found.path));
         }
         if let Some(reason) = &malformed {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));
             let path = path
                 .map(|path| path.trim_start_matches('.'))
                 .unwrap_or_default();
-            let position = position(text, document, &object.path_of(path));
-            self.unreadable("new", position, reason.to_string());
+            self.unreadable(source, position_of(path), reason.to_string());
         }
         self.lint.objects.push(object_verdict);
     }
 }
 
-/// Returns the position of the value at a path, or of the nearest parent key if the value is missing.
-fn position(text: &str, document: &Document<'_>, path: &Path) -> Position {
-    let located = document.locate(path);
-    if located.is_exact {
-        return Position::of(text, &located);
-    }
-    Position::of(text, &document.locate_key(path))
+/// Returns the verdict of each release. Consecutive releases with equal verdicts share the first one.
+fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
+    let mut previous = ReleaseSet::default();
+    let verdicts = Release::ALL.iter().filter_map(|&release| {
+        let mut groups = evaluation.release_verdicts().iter();
+        let group = groups.find(|group| group.releases.contains(release))?;
+        let is_shared = group.releases == previous;
+        previous = group.releases;
+        let verdict = evaluation.for_release(release).filter(|_| !is_shared);
+        Some(ReleaseVerdict {
+            release: release.as_str(),
+            verdict: verdict.map(|verdict| ReviewVerdict::of(ObjectReport::new(&verdict))),
+        })
+    });
+    verdicts.collect()
 }

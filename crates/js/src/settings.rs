@@ -5,7 +5,7 @@ use managed_by_offline::SettingsText;
 use serde::Serialize;
 
 use crate::error::{Error, SettingsProblem};
-use crate::verdict::Position;
+use crate::position::{Position, PositionIndex};
 
 /// Result of validating settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,7 +79,7 @@ fn from_text(text: &str) -> Result<String, Error> {
 /// Returns the settings in a text, if any.
 fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     let (mut all, _) = SettingsText::find(text).map_err(|unreadable| {
-        let position = Position::at(text, unreadable.line, unreadable.column);
+        let position = PositionIndex::new(text).to_line_end(unreadable.line, unreadable.column);
         whole(&unreadable.to_string(), Some(position))
     })?;
     if all.len() > 1 {
@@ -102,6 +102,7 @@ fn whole(message: &str, position: Option<Position>) -> Error {
 }
 
 fn invalid_settings(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
+    let positions = PositionIndex::new(text);
     let problem = |problem: &managed_by::Problem| {
         let path = found.path_of(problem.path());
         let located = if problem.is_key() {
@@ -113,7 +114,7 @@ fn invalid_settings(text: &str, found: &SettingsText<'_>, problems: &Problems) -
             path: problem.path().to_owned(),
             message: problem.to_string(),
             suggestion: problem.suggestion().map(str::to_owned),
-            position: Some(Position::of(text, &located)),
+            position: Some(positions.located(&located)),
         }
     };
     Error::settings(

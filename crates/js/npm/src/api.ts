@@ -8,7 +8,7 @@ import { parseOptions } from "./options.js";
 import { replayChunks, toChunks } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
 import type { LintResult, ReplaySummary } from "./summary.js";
-import { withSummary } from "./summarize.js";
+import { completeResult } from "./summarize.js";
 
 /**
  * Reviews an admission request, as the policy does in PolicyServer.
@@ -40,7 +40,7 @@ export function lint(yamlOrJson: string | object, settings: Settings | string = 
   const newText = toText(yamlOrJson, "yamlOrJson");
   const settingsText = toText(settings, "settings");
   const parsed = parseOptions(options, false);
-  return withSummary(parseResponse(callModule((module) => module.lint(newText, settingsText, parsed.create(module)))));
+  return completeResult(parseResponse(callModule((module) => module.lint(newText, settingsText, parsed.create(module)))));
 }
 
 /**
@@ -58,7 +58,7 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
   const newText = toText(yamlOrJson, "yamlOrJson");
   const settingsText = toText(settings, "settings");
   const parsed = parseOptions(options, true);
-  return withSummary(parseResponse(callModule((module) => module.diff(oldText, newText, parsed.isStatus, settingsText, parsed.create(module)))));
+  return completeResult(parseResponse(callModule((module) => module.diff(oldText, newText, parsed.isStatus, settingsText, parsed.create(module)))));
 }
 
 /**

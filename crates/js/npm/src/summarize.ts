@@ -1,4 +1,4 @@
-import type { LintResponse, ReplayTotals } from "../generated/types.js";
+import type { LintResponse, ReplayTotals, Verdict } from "../generated/types.js";
 import type { LintResult, ReplaySummary, Summary } from "./summary.js";
 
 /** Summarizes counts. An empty input is not ok. */
@@ -6,8 +6,13 @@ function summary(total: number, evaluated: number, denied: number, unreadable: n
   return { ok: total > 0 && denied === 0 && unreadable === 0, evaluated, denied, unreadable };
 }
 
-/** Adds the summary to a result of `lint` or `diff`. */
-export function withSummary(result: LintResponse): LintResult {
+/** Completes a result of `lint` or `diff`: shares the verdict of consecutive releases with equal verdicts, and adds the summary. */
+export function completeResult(result: LintResponse): LintResult {
+  for (const { releases = [] } of result.objects) {
+    releases.forEach((release, index) => {
+      release.verdict ??= releases[index - 1]?.verdict as Verdict;
+    });
+  }
   const denied = result.objects.filter(({ verdict, releases }) => !verdict.allowed || releases?.some((release) => !release.verdict.allowed) === true);
   return { ...result, summary: summary(result.objects.length, result.objects.length, denied.length, result.unreadable.length) };
 }

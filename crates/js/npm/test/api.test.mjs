@@ -167,6 +167,11 @@ test("lint accepts multiple documents and lists, and reports malformed ones", ()
   assert.equal(wrong.slice(malformed.unreadable[0].position.from, malformed.unreadable[0].position.to), "5");
 });
 
+test("lint reports unreadable parts in the order of the text", () => {
+  const { unreadable } = lint(`kind: 5\n---\na: [\n---\nkind: 6\n---\nb: 1\nb: 2\n`);
+  assert.deepEqual(unreadable.map(({ position }) => position.line), [1, 3, 5, 8]);
+});
+
 test("lint limits the expansion of nested aliases", () => {
   const laughs = ["a0: &a0 [x, x]", ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}, *a${i}]`)].join("\n");
   const { objects, unreadable } = lint(laughs);
@@ -190,6 +195,8 @@ test("releases: all evaluates every release", () => {
   assert.deepEqual(decisions, releases().map((release) => [release, release !== "1.30"]));
   assert.equal(objects[0].verdict.allowed, true);
   assert.deepEqual(objects[0].verdict.findings[0].releases, ["1.30"]);
+  // Releases with equal verdicts share one, which saves memory.
+  assert.equal(new Set(objects[0].releases.map(({ verdict }) => verdict)).size, 2);
 });
 
 test("diff pairs objects by name, and reports unpaired objects", () => {
@@ -197,6 +204,10 @@ test("diff pairs objects by name, and reports unpaired objects", () => {
   const { objects, unreadable } = diff(`${job("a", "a.io/x")}---\n${job("b", "a.io/x")}`, `${job("b", "a.io/y")}---\n${job("c", "a.io/x")}`);
   assert.deepEqual(objects.map(({ request, verdict }) => [request.name, verdict.allowed]), [["b", false]]);
   assert.deepEqual(unreadable.map(({ text, message }) => [text, message]), [["new", "the old text has no Job of this name"]]);
+  // In another order, and more than one of the same name.
+  const [first, second] = [job("a", "a.io/1"), job("a", "a.io/2")];
+  const pairs = diff([job("b", "a.io/b"), first, second].join("---\n"), [first, second, job("b", "a.io/b")].join("---\n"));
+  assert.deepEqual(pairs.objects.map(({ request, verdict }) => [request.name, verdict.allowed]), [["a", true], ["a", true], ["b", true]]);
 });
 
 async function all(history) {

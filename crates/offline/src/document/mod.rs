@@ -44,10 +44,7 @@ impl<'t> Document<'t> {
     pub fn all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
         let mut documents = Vec::new();
         Self::each(text, |document| {
-            documents.push(document.and_then(|document| {
-                let duplicate = document.duplicate_fields().first().cloned();
-                duplicate.map_or(Ok(document), Err)
-            }));
+            documents.push(document.and_then(Self::without_duplicate_fields));
         });
         documents
     }
@@ -108,6 +105,15 @@ impl<'t> Document<'t> {
             Content::Json(_) => &[],
             Content::Yaml(tree, _) => &tree.duplicates,
         }
+    }
+
+    /// Returns the document, or the first duplicate key of a YAML mapping as an error.
+    ///
+    /// # Errors
+    /// Returns an error if [`Document::duplicate_fields`] is not empty.
+    pub fn without_duplicate_fields(self) -> Result<Self, MalformedText> {
+        let duplicate = self.duplicate_fields().first().cloned();
+        duplicate.map_or(Ok(self), Err)
     }
 
     /// Returns the position of the value at a path, or of its nearest enclosing value.
