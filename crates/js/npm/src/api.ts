@@ -5,7 +5,7 @@ import { ManagedByError } from "./error.js";
 import { callModule, parseResponse, toText } from "./module.js";
 import { nearest } from "./suggest.js";
 import { parseOptions } from "./options.js";
-import { replayChunks, toChunks } from "./replay.js";
+import { parseInput, replayInput } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
 import type { LintResult, ReplaySummary } from "./summary.js";
 import { completeResult } from "./summarize.js";
@@ -40,7 +40,7 @@ export function lint(yamlOrJson: string | object, settings: Settings | string = 
   const newText = toText(yamlOrJson, "yamlOrJson");
   const settingsText = toText(settings, "settings");
   const parsed = parseOptions(options, false);
-  return completeResult(parseResponse(callModule((module) => module.lint(newText, settingsText, parsed.create(module)))));
+  return completeResult(parseResponse(callModule((module) => module.lint(newText, settingsText, parsed.toModule(module)))));
 }
 
 /**
@@ -58,7 +58,7 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
   const newText = toText(yamlOrJson, "yamlOrJson");
   const settingsText = toText(settings, "settings");
   const parsed = parseOptions(options, true);
-  return completeResult(parseResponse(callModule((module) => module.diff(oldText, newText, parsed.isStatus, settingsText, parsed.create(module)))));
+  return completeResult(parseResponse(callModule((module) => module.diff(oldText, newText, parsed.isStatus, settingsText, parsed.toModule(module)))));
 }
 
 /**
@@ -83,7 +83,7 @@ export function replay(
   settings: Settings | string = {},
   options: ReplayOptions = {},
 ): AsyncGenerator<ReplayStep, ReplaySummary, void> {
-  return replayChunks(toChunks(lines), toText(settings, "settings"), options);
+  return replayInput(parseInput(lines), toText(settings, "settings"), options);
 }
 
 /**
@@ -118,8 +118,8 @@ export function rules(): Rule[] {
 export function explain(id: RuleId | (string & {})): RulePage {
   const page = rulePages().find((rule) => rule.id === id);
   if (page === undefined) {
-    const meant = typeof id === "string" ? nearestRuleId(id) : undefined;
-    const hint = meant === undefined ? "rules() lists all of them" : `did you mean ${JSON.stringify(meant)}?`;
+    const suggestion = typeof id === "string" ? nearestRuleId(id) : undefined;
+    const hint = suggestion === undefined ? "rules() lists all of them" : `did you mean ${JSON.stringify(suggestion)}?`;
     throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}: ${hint}`);
   }
   return page;
@@ -128,13 +128,9 @@ export function explain(id: RuleId | (string & {})): RulePage {
 /** Returns the nearest rule id, also for a name without its family. */
 function nearestRuleId(id: string): string | undefined {
   const ids = (catalog.rules as { id: string }[]).map((rule) => rule.id);
-  const name = (of: string): string => of.slice(of.lastIndexOf("/") + 1);
-  const near = nearest(id, ids);
-  if (near !== undefined) {
-    return near;
-  }
-  const named = nearest(name(id), ids.map(name));
-  return ids.find((of) => name(of) === named);
+  const nameOf = (ruleId: string): string => ruleId.slice(ruleId.lastIndexOf("/") + 1);
+  const nearestName = nearest(nameOf(id), ids.map(nameOf));
+  return nearest(id, ids) ?? ids.find((ruleId) => nameOf(ruleId) === nearestName);
 }
 
 /** Returns the kinds with a `managedBy` field. A kind whose versions differ has several entries. */

@@ -31,3 +31,8 @@ export class ManagedByError extends Error {
     this.problems = options.problems ?? [];
   }
 }
+
+/** Returns the error for an invalid argument, or for an invalid option in it. */
+export function invalidArgument(path: string, message: string, options?: { cause: unknown }): ManagedByError {
+  return new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: ${message}`, options);
+}

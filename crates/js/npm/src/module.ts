@@ -1,10 +1,18 @@
 import * as glue from "../generated/managed_by.js";
 import type { Problem } from "../generated/types.js";
-import { ManagedByError, type ErrorCode } from "./error.js";
+import { invalidArgument, ManagedByError, type ErrorCode } from "./error.js";
 
 type ModuleResponse<T> = { Ok: T } | { Err: { code: ErrorCode; path: string; message: string; problems: Problem[] } };
 
+/**
+ * Memory that an instance of the module may keep between calls, in pages of 64 KiB. WebAssembly cannot return memory, so after a larger
+ * input a new instance replaces it.
+ */
+const MAX_KEPT_PAGES = 1024;
+
 let isReady = false;
+/** Number of replays whose state is in the module's memory. */
+let replays = 0;
 
 /** Starts the module from its bytes or a compiled module. */
 export function startSync(module: BufferSource | WebAssembly.Module): void {
@@ -35,6 +43,23 @@ export function callModule<T>(call: (module: typeof glue) => T): T {
     }
     glue.__wbg_reset_state();
     throw new ManagedByError("ERR_INTERNAL", "", `the module failed: ${cause.message}`, { cause });
+  } finally {
+    releaseMemory();
+  }
+}
+
+/** Keeps the module's instance for a replay, until the returned function is called. */
+export function keepInstance(): () => void {
+  replays += 1;
+  return () => {
+    replays -= 1;
+    releaseMemory();
+  };
+}
+
+function releaseMemory(): void {
+  if (isReady && replays === 0 && glue.memoryPages() > MAX_KEPT_PAGES) {
+    glue.__wbg_reset_state();
   }
 }
 
@@ -55,19 +80,19 @@ export function toText(value: unknown, path: string): string {
   }
   const invalid = describeInvalid(value);
   if (invalid !== undefined) {
-    throw new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: expected a plain object or text, got ${invalid}`);
+    throw invalidArgument(path, `expected a plain object or text, got ${invalid}`);
   }
   try {
     // `toJSON` may return undefined.
     return JSON.stringify(value) ?? "null";
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
-    throw new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: cannot be written as JSON: ${why}`, { cause });
+    throw invalidArgument(path, `cannot be written as JSON: ${why}`, { cause });
   }
 }
 
 /** Describes a value that is neither a plain object nor an array. `JSON.stringify` would turn most of them into an empty, valid object. */
-function describeInvalid(value: unknown): string | undefined {
+export function describeInvalid(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) {
     return value === null ? "null" : typeof value;
   }

@@ -1,66 +1,66 @@
 import type * as glue from "../generated/managed_by.js";
-import { ManagedByError } from "./error.js";
+import { invalidArgument } from "./error.js";
 import type { DiffOptions, LintOptions } from "./request.js";
 
-const invalid = (path: string, message: string): ManagedByError => new ManagedByError("ERR_INVALID_ARGUMENT", path, `${path}: ${message}`);
-
 /** Rejects unknown options, because a typo would silently change the result. */
-export function checked(options: unknown, known: string[]): Record<string, unknown> {
+export function validateOptionNames(options: unknown, supported: string[]): Record<string, unknown> {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw invalid("options", "expected a plain object");
+    throw invalidArgument("options", "expected a plain object");
   }
   for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw invalid(`options.${name}`, `no such option, expected one of ${known.join(", ")}`);
+    if (!supported.includes(name)) {
+      throw invalidArgument(`options.${name}`, `no such option, expected one of ${supported.join(", ")}`);
     }
   }
   return options as Record<string, unknown>;
 }
 
-/** Returns true if every release is to be evaluated. */
-export function wantsAllReleases(options: Record<string, unknown>): boolean {
-  return hasValue(options, "releases", "all");
+/** Returns true if the option `releases` requests every Kubernetes release. */
+export function requestsAllReleases(options: Record<string, unknown>): boolean {
+  return isSetTo(options, "releases", "all");
 }
 
 /** Returns true if an option has its only valid value, and false if it is missing. */
-function hasValue(options: Record<string, unknown>, name: string, only: string): boolean {
+function isSetTo(options: Record<string, unknown>, name: string, validValue: string): boolean {
   const value = options[name];
-  if (value !== undefined && value !== only) {
-    throw invalid(`options.${name}`, `expected ${JSON.stringify(only)} or nothing`);
+  if (value !== undefined && value !== validValue) {
+    throw invalidArgument(`options.${name}`, `expected ${JSON.stringify(validValue)} or nothing`);
   }
-  return value === only;
+  return value === validValue;
 }
 
-function text(options: Record<string, unknown>, name: string): string {
+/** Returns the value of an option that is a string, by default the empty one. */
+function stringOption(options: Record<string, unknown>, name: string): string {
   const value = options[name] ?? "";
   if (typeof value !== "string") {
-    throw invalid(`options.${name}`, "expected text");
+    throw invalidArgument(`options.${name}`, "expected text");
   }
   return value;
 }
 
-/** Validated options. The module frees the result of `create` in the call that it is passed to. */
+/** Validated options. The module frees the result of `toModule` in the call that it is passed to. */
 export interface ParsedOptions {
-  create(module: typeof glue): glue.RequestOptions;
+  toModule(module: typeof glue): glue.RequestOptions;
   isStatus: boolean;
 }
 
 /** Validates the options of `lint` and `diff`. */
 export function parseOptions(options: LintOptions | DiffOptions, isDiff: boolean): ParsedOptions {
-  const given = checked(options, ["namespace", "username", "groups", "releases", ...(isDiff ? ["subResource"] : [])]);
-  const groups = given["groups"] ?? [];
+  const supported = ["namespace", "username", "groups", "releases", ...(isDiff ? ["subResource"] : [])];
+  const named = validateOptionNames(options, supported);
+  const groups = named["groups"] ?? [];
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string")) {
-    throw invalid("options.groups", "expected a list of names");
+    throw invalidArgument("options.groups", "expected a list of names");
   }
-  const [namespace, username, all] = [text(given, "namespace"), text(given, "username"), wantsAllReleases(given)];
+  const [namespace, username, allReleases] = [stringOption(named, "namespace"), stringOption(named, "username"), requestsAllReleases(named)];
   return {
-    isStatus: hasValue(given, "subResource", "status"),
-    create(module) {
-      const created = new module.RequestOptions(namespace, username, all);
+    isStatus: isSetTo(named, "subResource", "status"),
+    toModule(module) {
+      const requestOptions = new module.RequestOptions(namespace, username, allReleases);
       for (const group of groups) {
-        created.addGroup(group);
+        requestOptions.addGroup(group);
       }
-      return created;
+      return requestOptions;
     },
   };
 }

@@ -1,60 +1,69 @@
 import * as glue from "../generated/managed_by.js";
 import type { ReplayStep } from "../generated/types.js";
-import { ManagedByError } from "./error.js";
-import { callModule, parseResponse, toText } from "./module.js";
-import { wantsAllReleases, checked } from "./options.js";
+import { invalidArgument } from "./error.js";
+import { callModule, describeInvalid, keepInstance, parseResponse, toText } from "./module.js";
+import { requestsAllReleases, validateOptionNames } from "./options.js";
 import type { ReplayInput, ReplayOptions } from "./request.js";
 import type { ReplaySummary } from "./summary.js";
 import { withReplaySummary } from "./summarize.js";
 
 const encoder = new TextEncoder();
 
-/** A history in chunks. `areLines` is true if each text is a line. */
-interface Chunks {
+/** A history in chunks. */
+interface ChunkedInput {
   chunks: AsyncIterable<ReplayInput> | Iterable<ReplayInput>;
+  /** True if each text is a line. */
   areLines: boolean;
 }
 
 /** Splits the argument of `replay` into chunks, and rejects other values. */
-export function toChunks(lines: unknown): Chunks {
+export function parseInput(lines: unknown): ChunkedInput {
   if (typeof lines === "string" || lines instanceof Uint8Array) {
     return { chunks: [lines], areLines: false };
   }
   if (typeof lines === "object" && lines !== null && (Symbol.asyncIterator in lines || Symbol.iterator in lines)) {
-    return { chunks: lines as Chunks["chunks"], areLines: Array.isArray(lines) };
+    return { chunks: lines as ChunkedInput["chunks"], areLines: Array.isArray(lines) };
   }
-  const got = lines === null ? "null" : typeof lines;
-  throw new ManagedByError("ERR_INVALID_ARGUMENT", "lines", `lines: expected text, or something to iterate over, got ${got}`);
+  throw invalidArgument("lines", `expected text, bytes, or an iterable of lines or chunks, got ${describeInvalid(lines) ?? "a plain object"}`);
 }
 
 /** Replays a history. The module's memory is freed at the end of the history, or when the caller stops. */
-export async function* replayChunks(history: Chunks, settings: string, options: ReplayOptions): AsyncGenerator<ReplayStep, ReplaySummary, void> {
-  const all = wantsAllReleases(checked(options, ["releases"]));
-  const replay = callModule(() => begin(settings, all));
-  const joined = new Joined(history.areLines);
-  const push = (bytes: Uint8Array): ReplayStep[] => parseResponse<ReplayStep[]>(callModule(() => replay.push(bytes)));
+export async function* replayInput(input: ChunkedInput, settings: string, options: ReplayOptions): AsyncGenerator<ReplayStep, ReplaySummary, void> {
+  const allReleases = requestsAllReleases(validateOptionNames(options, ["releases"]));
+  const releaseInstance = keepInstance();
   try {
-    for await (const chunk of history.chunks) {
-      if (chunk instanceof Uint8Array) {
-        yield* push(encoder.encode(joined.flush()));
-        yield* push(chunk);
-      } else if (typeof chunk === "string") {
-        yield* push(encoder.encode(joined.add(chunk)));
-      } else {
-        yield* push(encoder.encode(`${joined.endLine()}${object(chunk)}\n`));
-      }
+    const replayer = callModule(() => createReplayer(settings, allReleases));
+    try {
+      return yield* replayWith(replayer, input);
+    } finally {
+      replayer.free();
     }
-    yield* push(encoder.encode(joined.flush()));
-    yield* parseResponse<ReplayStep[]>(callModule(() => replay.finish()));
-    return withReplaySummary(parseResponse(callModule(() => replay.tally())));
   } finally {
-    replay.free();
+    releaseInstance();
   }
 }
 
-function begin(settings: string, all: boolean): glue.Replayer {
+async function* replayWith(replayer: glue.Replayer, input: ChunkedInput): AsyncGenerator<ReplayStep, ReplaySummary, void> {
+  const assembler = new LineAssembler(input.areLines);
+  const push = (bytes: Uint8Array): ReplayStep[] => parseResponse<ReplayStep[]>(callModule(() => replayer.push(bytes)));
+  for await (const chunk of input.chunks) {
+    if (chunk instanceof Uint8Array) {
+      yield* push(encoder.encode(assembler.flush()));
+      yield* push(chunk);
+    } else if (typeof chunk === "string") {
+      yield* push(encoder.encode(assembler.push(chunk)));
+    } else {
+      yield* push(encoder.encode(`${assembler.endLine()}${toJson(chunk)}\n`));
+    }
+  }
+  yield* push(encoder.encode(assembler.flush()));
+  yield* parseResponse<ReplayStep[]>(callModule(() => replayer.finish()));
+  return withReplaySummary(parseResponse(callModule(() => replayer.tally())));
+}
+
+function createReplayer(settings: string, allReleases: boolean): glue.Replayer {
   try {
-    return new glue.Replayer(settings, all);
+    return new glue.Replayer(settings, allReleases);
   } catch (error) {
     // The constructor throws invalid settings as a serialized response.
     if (typeof error === "string") {
@@ -64,21 +73,22 @@ function begin(settings: string, all: boolean): glue.Replayer {
   }
 }
 
-function object(chunk: unknown): string {
+/** Converts an object in a history to JSON. */
+function toJson(chunk: unknown): string {
   if (chunk === null || chunk === undefined) {
-    throw new ManagedByError("ERR_INVALID_ARGUMENT", "lines", `lines: expected bytes, text or an object, got ${String(chunk)}`);
+    throw invalidArgument("lines", `expected bytes, text or an object, got ${String(chunk)}`);
   }
   return toText(chunk, "lines");
 }
 
 /**
- * Joins texts. Chunks of a stream can end anywhere, and line readers remove line ends. If one text ends with a complete document and the
- * next one starts another, the texts are lines without line ends.
+ * Assembles lines from texts. Chunks of a stream can end anywhere, and line readers remove line ends. If one text ends with a complete
+ * record and the next one starts another, the texts are lines without line ends.
  */
-class Joined {
+class LineAssembler {
   /** Text after the last line end. */
-  #rest = "";
-  /** True if each text is a line. Known for an array, and otherwise detected from the first texts. */
+  #incompleteLine = "";
+  /** True if each text is a line, as in an array. Undefined until the first texts show it. */
   #areLines: boolean | undefined;
 
   constructor(areLines: boolean) {
@@ -86,35 +96,35 @@ class Joined {
   }
 
   /** Adds a text and returns the complete lines. */
-  add(chunk: string): string {
+  push(chunk: string): string {
     if (this.#areLines === undefined) {
-      this.#decide(chunk);
+      this.#detectLines(chunk);
     }
     if (this.#areLines === true) {
       const before = this.flush();
       return before + (chunk.endsWith("\n") ? chunk : `${chunk}\n`);
     }
-    const text = this.#rest + chunk;
+    const text = this.#incompleteLine + chunk;
     const end = text.lastIndexOf("\n") + 1;
-    this.#rest = text.slice(end);
+    this.#incompleteLine = text.slice(end);
     return text.slice(0, end);
   }
 
-  /** Returns the rest without a line end. */
+  /** Removes and returns the incomplete line. */
   flush(): string {
-    const rest = this.#rest;
-    this.#rest = "";
-    return rest;
+    const line = this.#incompleteLine;
+    this.#incompleteLine = "";
+    return line;
   }
 
-  /** Returns the rest as a line. */
+  /** Removes and returns the incomplete line with a line end. */
   endLine(): string {
-    return this.#rest === "" ? "" : `${this.flush()}\n`;
+    return this.#incompleteLine === "" ? "" : `${this.flush()}\n`;
   }
 
-  #decide(chunk: string): void {
-    if (this.#rest !== "" && chunk.trimStart().startsWith("{") && (isDocument(this.#rest) || isDocument(chunk))) {
-      this.#rest += "\n";
+  #detectLines(chunk: string): void {
+    if (this.#incompleteLine !== "" && chunk.trimStart().startsWith("{") && (isRecord(this.#incompleteLine) || isRecord(chunk))) {
+      this.#incompleteLine += "\n";
       this.#areLines = true;
     } else if (chunk.trimEnd().includes("\n")) {
       this.#areLines = false;
@@ -122,8 +132,8 @@ class Joined {
   }
 }
 
-/** Returns true if a text is a JSON object with a kind or an object, as in a history. */
-function isDocument(text: string): boolean {
+/** Returns true if a text is a complete record of a history: a JSON object with a kind or an object. */
+function isRecord(text: string): boolean {
   if (!text.trimEnd().endsWith("}")) {
     return false;
   }

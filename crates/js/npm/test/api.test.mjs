@@ -100,6 +100,10 @@ test("invalid arguments are rejected by name", () => {
     assert.equal(error.path, path, String(call));
     assert.ok(error.message.startsWith(`${path}: `), error.message);
   }
+  // The same mistake gets the same explanation.
+  for (const call of [() => review(Promise.resolve(CHANGED)), () => lint(Promise.resolve(TYPO)), () => replay(Promise.resolve([]))]) {
+    assert.match(thrown(call).message, /, got a promise; await it first$/);
+  }
 });
 
 test("every function throws all problems of invalid settings", async () => {

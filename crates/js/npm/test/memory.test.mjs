@@ -1,6 +1,8 @@
-// Checks that the module's memory does not grow over a million requests.
+// Checks that the module's memory does not grow over a million requests, and is released after a large text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { CHANGED, TYPO } from "./support.mjs";
 
 /** Memories of the modules that were started since. */
@@ -58,4 +60,48 @@ test("memory of a large request is released", () => {
     review(large);
   }
   assert.equal(size(), before);
+});
+
+/** Collects garbage, after the current tasks have released their objects. */
+async function collectGarbage() {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc");
+  for (let i = 0; i < 5; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve));
+    gc();
+  }
+}
+
+const LARGE = TYPO.replace("name: pi", `name: pi\n  annotations: {x: ${"y".repeat(16 << 20)}}`);
+
+test("memory of a large text is released after the call", async () => {
+  lint(TYPO);
+  const started = memories.length;
+  assert.equal(lint(LARGE).objects.length, 1);
+  assert.equal(memories.length, started + 1);
+  const [replaced, current] = memories.slice(-2).map((memory) => new WeakRef(memory));
+  assert.ok(replaced.deref().buffer.byteLength > 64 << 20);
+  memories.length = 0;
+  await collectGarbage();
+  assert.equal(replaced.deref(), undefined);
+  assert.ok(current.deref().buffer.byteLength < 4 << 20);
+  assert.equal(lint(TYPO).objects.length, 1);
+});
+
+test("memory of a large text is released after the last replay", async () => {
+  const event = (version, failed) => ({ type: "MODIFIED", object: { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", uid: "1", resourceVersion: `${version}` }, spec: { managedBy: "a.io/x" }, status: { failed } } });
+  const started = memories.length;
+  async function* events() {
+    yield { ...event(1, 2), type: "ADDED" };
+    // The replay's state is in the memory that the text enlarges.
+    lint(LARGE);
+    assert.equal(memories.length, started);
+    yield event(2, 1);
+  }
+  const steps = [];
+  for await (const step of replay(events())) {
+    steps.push(step.verdict.code);
+  }
+  assert.deepEqual(steps, [422]);
+  assert.equal(memories.length, started + 1);
 });
