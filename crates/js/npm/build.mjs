@@ -42,6 +42,7 @@ writeFileSync(join(out, "index.d.mts"), types);
 writeFileSync(join(out, "index.d.cts"), types);
 writeFileSync(join(out, "web.d.mts"), `${types}\n${declaration("web")}`);
 cpSync(at("generated/managed_by.wasm"), join(out, "managed_by.wasm"));
+cpSync(at("src/managed_by.wasm.d.ts"), join(out, "managed_by.wasm.d.ts"));
 writeFileSync(join(out, "settings.schema.json"), `${JSON.stringify(settingsSchema, null, 2)}\n`);
 cpSync(at("README.md"), join(out, "README.md"));
 cpSync(join(root, "LICENSE"), join(out, "LICENSE"));
