@@ -165,10 +165,10 @@ impl Outcome {
     pub(crate) fn releases_of(&self, finding: &Finding) -> Option<String> {
         let releases = finding.reported.releases?;
         Some(match self.releases {
-            Some(matrix) if finding.is_denial() => {
-                let accepted = matrix.evaluated().without(releases);
+            Some(decisions) if finding.is_denial() => {
+                let allowed = decisions.evaluated().without(releases);
                 let denied = releases;
-                ReleaseDecisions { accepted, denied }.to_string()
+                ReleaseDecisions { allowed, denied }.to_string()
             }
             Some(_) => format!("found by {releases}"),
             None => format!("kube-apiserver {releases} denies it"),
@@ -246,11 +246,11 @@ impl Outcome {
             return;
         }
         let mut counted = denials.filter(|finding| finding.suppression.is_none());
-        if let Some(matrix) = &mut self.releases {
+        if let Some(decisions) = &mut self.releases {
             let denied = counted.clone().filter_map(|f| f.reported.releases);
             let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
-            let accepted = matrix.evaluated().without(denied);
-            *matrix = ReleaseDecisions { accepted, denied };
+            let allowed = decisions.evaluated().without(denied);
+            *decisions = ReleaseDecisions { allowed, denied };
         }
         if counted.next().is_none() {
             self.decision = Decision::Allowed;

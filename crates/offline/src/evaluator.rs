@@ -77,11 +77,11 @@ pub struct ReportedFinding {
     pub messages: Vec<ReleaseMessage>,
 }
 
-/// Releases that accept and releases that deny a request.
+/// Decision of each release: the releases that allow and the releases that deny a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ReleaseDecisions {
-    /// Releases that accept the request.
-    pub accepted: ReleaseSet,
+    /// Releases that allow the request.
+    pub allowed: ReleaseSet,
     /// Releases that deny the request.
     pub denied: ReleaseSet,
 }
@@ -133,7 +133,7 @@ impl ObjectReport {
                 .map(|finding| ReportedFinding::new(finding, has_releases))
                 .collect(),
             releases: has_releases.then(|| ReleaseDecisions {
-                accepted: evaluation.allowed_by(),
+                allowed: evaluation.allowed_by(),
                 denied: evaluation.denied_by(),
             }),
         }
@@ -185,18 +185,18 @@ impl ReportedFinding {
 impl ReleaseDecisions {
     /// Returns the evaluated releases.
     pub const fn evaluated(self) -> ReleaseSet {
-        self.accepted.union(self.denied)
+        self.allowed.union(self.denied)
     }
 }
 
-/// Formats as `accepted by 1.30 and 1.31, denied by 1.32 to 1.37`.
+/// Formats as `allowed by 1.30 to 1.31, denied by 1.32 to 1.37`.
 impl fmt::Display for ReleaseDecisions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { accepted, denied } = self;
-        match (accepted.is_empty(), denied.is_empty()) {
-            (_, true) => write!(f, "accepted by {accepted}"),
+        let Self { allowed, denied } = self;
+        match (allowed.is_empty(), denied.is_empty()) {
+            (_, true) => write!(f, "allowed by {allowed}"),
             (true, false) => write!(f, "denied by {denied}"),
-            (false, false) => write!(f, "accepted by {accepted}, denied by {denied}"),
+            (false, false) => write!(f, "allowed by {allowed}, denied by {denied}"),
         }
     }
 }

@@ -145,7 +145,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             audit_annotations: Vec::new(),
             findings: vec![finding],
             releases: row.releases.map(|denied| ReleaseDecisions {
-                accepted: ReleaseSet::all().without(denied),
+                allowed: ReleaseSet::all().without(denied),
                 denied,
             }),
         };
