@@ -218,7 +218,7 @@ pub(crate) struct ConformanceArgs {
     pub(crate) allow_empty: bool,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: ListOutput,
+    pub(crate) output: ConformanceOutput,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -352,6 +352,16 @@ pub(crate) enum ListOutput {
     Text,
     /// One JSON document.
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConformanceOutput {
+    /// A table.
+    Text,
+    /// One JSON document.
+    Json,
+    /// A summary for a CI job's page, for example `$GITHUB_STEP_SUMMARY`.
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -2,12 +2,12 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::report::Report;
+use crate::report::ConformanceReport;
 
 /// Width of a character of the badge's text, in pixels, rounded up.
 const CHARACTER: usize = 6;
 
-impl Report {
+impl ConformanceReport {
     /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
     pub fn badge(&self) -> Option<String> {
         (self.skipped == 0).then(|| markup(self).into_string())
@@ -15,12 +15,14 @@ impl Report {
 }
 
 /// Renders the badge for embedding in the page.
-pub(crate) fn markup(report: &Report) -> Markup {
-    let text = report.badge_text();
-    let colour = match report.conforms_to.len() {
-        0 => "#9f1717",
-        all if all == report.releases.len() => "#116329",
-        _ => "#7a4b00",
+pub(crate) fn markup(report: &ConformanceReport) -> Markup {
+    let text = report.headline();
+    let color = if report.conforms_to == report.releases {
+        "#116329"
+    } else if report.is_denied_by_newest() || report.conforms_to.is_empty() {
+        "#9f1717"
+    } else {
+        "#7a4b00"
     };
     let width = text
         .chars()
@@ -33,7 +35,7 @@ pub(crate) fn markup(report: &Report) -> Markup {
     html! {
         (PreEscaped(open))
         title { (text) }
-        rect width=(width) height="22" rx="4" fill=(colour) {}
+        rect width=(width) height="22" rx="4" fill=(color) {}
         text x="8" y="15" fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" { (text) }
         (PreEscaped("</svg>"))
     }

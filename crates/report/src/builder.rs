@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, Kind, MergedFinding, Reconciler, Release, ReleaseSet, Rule,
-    Settings, evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Enforcement, Kind, MergedFinding, Reconciler, Release, ReleaseSet, Settings,
+    evaluate, exercised_rules, rules, with_kind,
 };
 use serde_json::Value;
 
-use crate::report::{Cell, Denial, Report, Row, State, Step, Timeline};
+use crate::report::{
+    ConformanceReport, Denial, FieldChange, ObjectHistory, Outcome, Provenance, RecordedWrite,
+    ReleaseResult, RuleResult,
+};
 
-/// Maximum number of accepted writes in a timeline before each denied one.
-const MAX_ACCEPTED_STEPS: usize = 10;
-/// Maximum number of denied writes in a timeline.
-const MAX_DENIED_STEPS: usize = 20;
-/// Maximum number of timelines.
-const MAX_TIMELINES: usize = 100;
+/// Maximum number of allowed writes in a history before each denied one.
+const MAX_ALLOWED_WRITES: usize = 10;
+/// Maximum number of denied writes in a history.
+const MAX_DENIED_WRITES: usize = 20;
+/// Maximum number of objects with a history.
+const MAX_OBJECTS: usize = 100;
 
 /// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +36,7 @@ pub struct WriteLocation {
 pub struct ReportBuilder<'s> {
     controller: String,
     settings: Settings<'s>,
+    provenance: Provenance,
     /// Releases to evaluate, oldest first.
     releases: &'static [Release],
     writes: u64,
@@ -40,14 +44,14 @@ pub struct ReportBuilder<'s> {
     /// Number of skipped writes to objects of each other controller. The name is empty if the controller is unknown.
     other_controllers: BTreeMap<String, u64>,
     skipped: u64,
-    /// One cell per release, for each rule that applies to a recorded kind.
-    cells: BTreeMap<&'static str, Vec<Cell>>,
-    objects: BTreeMap<String, TimelineBuilder>,
+    /// One result per release, for each rule that applies to a recorded kind.
+    results: BTreeMap<&'static str, Vec<ReleaseResult>>,
+    histories: BTreeMap<String, HistoryBuilder>,
 }
 
 #[derive(Debug, Default)]
-struct TimelineBuilder {
-    steps: Vec<Step>,
+struct HistoryBuilder {
+    writes: Vec<RecordedWrite>,
     omitted: u64,
     denied: usize,
 }
@@ -67,13 +71,17 @@ impl<'s> ReportBuilder<'s> {
         Self {
             controller: controller.into(),
             settings: settings.clone().for_tools(),
+            provenance: Provenance {
+                version: env!("CARGO_PKG_VERSION"),
+                ..Provenance::default()
+            },
             releases: Release::ALL,
             writes: 0,
             status_writes: 0,
             other_controllers: BTreeMap::new(),
             skipped: 0,
-            cells: BTreeMap::new(),
-            objects: BTreeMap::new(),
+            results: BTreeMap::new(),
+            histories: BTreeMap::new(),
         }
     }
 
@@ -85,12 +93,26 @@ impl<'s> ReportBuilder<'s> {
         self
     }
 
+    /// Sets the time of the report, in RFC 3339.
+    #[must_use]
+    pub fn generated_at(mut self, time: impl Into<String>) -> Self {
+        self.provenance.generated_at = Some(time.into());
+        self
+    }
+
+    /// Sets the file names of the recordings.
+    #[must_use]
+    pub fn recordings(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.provenance.recordings = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Adds a write: `request` is the decoded admission request, and `value` the same request as JSON. Writes to objects of other
     /// controllers are skipped.
     pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, location: &WriteLocation) {
-        let write = Write::of(value);
+        let write = WriteObjects::from_request(value);
         let object = with_kind(request, &self.settings, |kind| {
-            reconciled_object(kind, &write, request, &self.controller)
+            reconciled_object_name(kind, &write, request, &self.controller)
         });
         // Unknown kinds are ignored.
         let (Ok(Some(object)), Ok(rules)) = (object, exercised_rules(request, &self.settings))
@@ -115,23 +137,30 @@ impl<'s> ReportBuilder<'s> {
             Some(self.releases.iter().copied().collect()),
         );
         let findings = evaluation.findings().iter();
-        let found: Vec<&MergedFinding<'_>> = findings
-            .filter(|found| {
-                found.enforcement() == Enforcement::Deny
-                    && rules.iter().any(|(rule, _)| *rule == found.rule())
+        let denials: Vec<&MergedFinding<'_>> = findings
+            .filter(|finding| {
+                finding.enforcement() == Enforcement::Deny
+                    && rules.iter().any(|(rule, _)| *rule == finding.rule())
             })
             .collect();
-        for (rule, exercised) in rules {
-            let cells = self
-                .cells
+        for (rule, is_exercised) in rules {
+            let results = self
+                .results
                 .entry(rule.id())
-                .or_insert_with(|| vec![Cell::default(); self.releases.len()]);
-            count(cells.iter_mut().zip(self.releases), rule, exercised, &found);
+                .or_insert_with(|| vec![ReleaseResult::default(); self.releases.len()]);
+            let denying = denials.iter().filter(|finding| finding.rule() == rule);
+            let denying = denying.fold(ReleaseSet::default(), |all, finding| {
+                all.union(finding.releases())
+            });
+            for (result, &release) in results.iter_mut().zip(self.releases) {
+                let exists = rule.exists_in(release);
+                result.count_write(exists, is_exercised, denying.contains(release));
+            }
         }
-        self.objects
+        self.histories
             .entry(object)
             .or_default()
-            .add(step(&write, location, &found));
+            .add(recorded_write(&write, location, &denials));
     }
 
     /// Counts records that could not be evaluated, such as truncated lines.
@@ -152,92 +181,93 @@ impl<'s> ReportBuilder<'s> {
     }
 
     /// Returns the report.
-    pub fn finish(self) -> Report {
-        let rows: Vec<Row> = rules()
+    pub fn finish(self) -> ConformanceReport {
+        let rules: Vec<RuleResult> = rules()
             .iter()
             .filter_map(|rule| {
-                let cells = self.cells.get(rule.id())?;
-                Some(Row {
+                Some(RuleResult {
                     rule: rule.id(),
                     title: rule.documentation().title,
                     is_upstream: rule.is_upstream(),
-                    cells: cells.clone(),
+                    results: self.results.get(rule.id())?.clone(),
                 })
             })
             .collect();
-        let conforms = |index: usize| {
-            let cells = rows.iter().filter_map(|row| row.cells.get(index));
-            let mut states = cells.map(|cell| cell.state);
-            let is_tested = states.clone().any(|state| state == State::Passed);
-            self.skipped == 0 && is_tested && states.all(|state| state != State::Denied)
+        let releases_with = |outcome: Outcome| -> ReleaseSet {
+            let releases = self.releases.iter().enumerate();
+            let has_outcome = releases.filter(|(index, _)| {
+                let results = rules.iter().filter_map(|rule| rule.results.get(*index));
+                results.map(|result| result.outcome).any(|o| o == outcome)
+            });
+            has_outcome.map(|(_, &release)| release).collect()
         };
-        let releases = || self.releases.iter().map(ToString::to_string);
-        let conforming = releases().enumerate().filter(|(index, _)| conforms(*index));
-        let objects = u64::try_from(self.objects.len()).unwrap_or(u64::MAX);
-        let mut denied: Vec<Timeline> = self
-            .objects
+        let denied_by = releases_with(Outcome::Denied);
+        let conforms_to = if self.skipped == 0 {
+            releases_with(Outcome::Passed).without(denied_by)
+        } else {
+            ReleaseSet::default()
+        };
+        let objects = u64::try_from(self.histories.len()).unwrap_or(u64::MAX);
+        let denied_writes = self.histories.values().map(|history| history.denied);
+        let denied_writes = denied_writes.fold(0, usize::saturating_add);
+        let mut denied_objects: Vec<ObjectHistory> = self
+            .histories
             .into_iter()
             .filter(|(_, history)| history.denied > 0)
-            .map(|(object, history)| Timeline {
+            .map(|(object, history)| ObjectHistory {
                 object,
-                steps: history.steps,
-                omitted: history.omitted,
+                writes: history.writes,
+                omitted_writes: history.omitted,
             })
             .collect();
-        let omitted = denied.len().saturating_sub(MAX_TIMELINES);
-        denied.truncate(MAX_TIMELINES);
-        Report {
+        let omitted_objects = denied_objects.len().saturating_sub(MAX_OBJECTS);
+        denied_objects.truncate(MAX_OBJECTS);
+        ConformanceReport {
             format: 1,
             controller: self.controller,
-            releases: releases().collect(),
+            provenance: self.provenance,
+            releases: self.releases.iter().copied().collect(),
             objects,
             writes: self.writes,
             status_writes: self.status_writes,
+            denied_writes: u64::try_from(denied_writes).unwrap_or(u64::MAX),
             other_controllers: self
                 .other_controllers
                 .values()
                 .copied()
                 .fold(0, u64::saturating_add),
             skipped: self.skipped,
-            conforms_to: conforming.map(|(_, release)| release).collect(),
-            rows,
-            timelines: denied,
-            omitted_timelines: u64::try_from(omitted).unwrap_or(u64::MAX),
+            denied_by,
+            conforms_to,
+            rules,
+            denied_objects,
+            omitted_objects: u64::try_from(omitted_objects).unwrap_or(u64::MAX),
         }
     }
 }
 
-/// Counts a write in the cells of a rule.
-fn count<'c>(
-    cells: impl Iterator<Item = (&'c mut Cell, &'static Release)>,
-    rule: &'static Rule,
-    exercised: bool,
-    found: &[&MergedFinding<'_>],
-) {
-    let findings = found.iter().filter(|found| found.rule() == rule);
-    let denying = findings.fold(ReleaseSet::default(), |all, found| {
-        all.union(found.releases())
-    });
-    for (cell, &release) in cells {
-        if !rule.exists_in(release) {
-            cell.state = State::NotInRelease;
-            continue;
+impl ReleaseResult {
+    /// Counts a write to which the rule applies.
+    fn count_write(&mut self, exists: bool, is_exercised: bool, is_denied: bool) {
+        if !exists {
+            self.outcome = Outcome::NotInRelease;
+            return;
         }
-        if exercised {
-            cell.exercised = cell.exercised.saturating_add(1);
-            if cell.state == State::Untested {
-                cell.state = State::Passed;
+        if is_exercised {
+            self.exercised = self.exercised.saturating_add(1);
+            if self.outcome == Outcome::Untested {
+                self.outcome = Outcome::Passed;
             }
         }
-        if denying.contains(release) {
-            cell.denied = cell.denied.saturating_add(1);
-            cell.state = State::Denied;
+        if is_denied {
+            self.denied = self.denied.saturating_add(1);
+            self.outcome = Outcome::Denied;
         }
     }
 }
 
 /// The objects of a write.
-struct Write<'v> {
+struct WriteObjects<'v> {
     /// Stored object; `null` for a create.
     old: &'v Value,
     /// New object.
@@ -246,9 +276,9 @@ struct Write<'v> {
     is_status: bool,
 }
 
-impl<'v> Write<'v> {
+impl<'v> WriteObjects<'v> {
     /// Reads the objects of an admission request.
-    fn of(request: &'v Value) -> Self {
+    fn from_request(request: &'v Value) -> Self {
         let member = |name: &str| request.get(name).unwrap_or(&Value::Null);
         Self {
             old: member("oldObject"),
@@ -262,9 +292,9 @@ impl<'v> Write<'v> {
 ///
 /// # Errors
 /// Returns the name of the controller that reconciles the object, or an empty name if it is unknown.
-fn reconciled_object(
+fn reconciled_object_name(
     kind: &Kind<'_>,
-    write: &Write<'_>,
+    write: &WriteObjects<'_>,
     request: &AdmissionRequest<'_>,
     controller: &str,
 ) -> Result<String, String> {
@@ -295,36 +325,42 @@ fn reconciled_object(
     Ok(object)
 }
 
-impl TimelineBuilder {
-    /// Adds a write to the timeline within the limits, and drops the oldest accepted one if there are too many.
-    fn add(&mut self, step: Step) {
-        if step.denials.is_empty() {
-            let is_accepted = |step: &Step| step.denials.is_empty();
-            let accepted = self.steps.iter().rev().take_while(|step| is_accepted(step));
-            let accepted = accepted.count();
-            if accepted >= MAX_ACCEPTED_STEPS {
-                let first = self.steps.len().saturating_sub(accepted);
-                self.steps.remove(first);
+impl HistoryBuilder {
+    /// Adds a write to the history within the limits, and drops the oldest allowed one if there are too many.
+    fn add(&mut self, write: RecordedWrite) {
+        if write.denials.is_empty() {
+            let is_allowed = |write: &&RecordedWrite| write.denials.is_empty();
+            let allowed = self.writes.iter().rev().take_while(is_allowed).count();
+            if allowed >= MAX_ALLOWED_WRITES {
+                let first = self.writes.len().saturating_sub(allowed);
+                self.writes.remove(first);
                 self.omitted = self.omitted.saturating_add(1);
             }
         } else {
             self.denied = self.denied.saturating_add(1);
-            if self.denied > MAX_DENIED_STEPS {
+            if self.denied > MAX_DENIED_WRITES {
                 self.omitted = self.omitted.saturating_add(1);
                 return;
             }
         }
-        self.steps.push(step);
+        self.writes.push(write);
     }
 }
 
-fn step(write: &Write<'_>, location: &WriteLocation, found: &[&MergedFinding<'_>]) -> Step {
-    let denials: Vec<Denial> = found
+fn recorded_write(
+    write: &WriteObjects<'_>,
+    location: &WriteLocation,
+    denials: &[&MergedFinding<'_>],
+) -> RecordedWrite {
+    let is_in_status = denials
         .iter()
-        .map(|found| Denial {
-            rule: found.rule().id(),
-            releases: found.releases().to_string(),
-            text: found.message(),
+        .any(|finding| finding.path().starts_with("status"));
+    let denials: Vec<Denial> = denials
+        .iter()
+        .map(|finding| Denial {
+            rule: finding.rule().id(),
+            releases: finding.releases(),
+            message: finding.message(),
         })
         .collect();
     let operation = match (write.old.is_null(), write.is_status) {
@@ -332,21 +368,22 @@ fn step(write: &Write<'_>, location: &WriteLocation, found: &[&MergedFinding<'_>
         (false, true) => "status updated",
         (false, false) => "spec updated",
     };
-    let part = if write.is_status || write.old.is_null() {
+    let field = if write.is_status || is_in_status {
         "status"
     } else {
         "spec"
     };
-    let pretty = |object: &Value| {
-        let part = object.get(part).unwrap_or(&Value::Null);
-        serde_json::to_string_pretty(part).unwrap_or_default()
-    };
-    let before_and_after = (!denials.is_empty()).then(|| (pretty(write.old), pretty(write.new)));
-    Step {
+    let value = |object: &Value| object.get(field).cloned().unwrap_or_default();
+    let change = (!denials.is_empty()).then(|| FieldChange {
+        field,
+        before: value(write.old),
+        after: value(write.new),
+    });
+    RecordedWrite {
         location: format!("{}:{}", location.source, location.line),
         time: location.time.clone(),
         operation,
         denials,
-        before_and_after,
+        change,
     }
 }

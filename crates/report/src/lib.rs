@@ -1,8 +1,9 @@
 //! Conformance reports on controllers: which recorded writes each release of kube-apiserver would have denied, and which rules the
 //! writes did not test. `managed-by conformance` prints them.
 //!
-//! [`ReportBuilder`] collects writes as admission requests and returns a [`Report`]: data (`serde`), an HTML page ([`Report::html`]) and
-//! a badge ([`Report::badge`]). It does no I/O.
+//! [`ReportBuilder`] collects writes as admission requests and returns a [`ConformanceReport`]: data (`serde`), an HTML page
+//! ([`ConformanceReport::html`]), Markdown ([`ConformanceReport::markdown`]) and a badge ([`ConformanceReport::badge`]). It does no I/O
+//! and has no clock.
 //!
 //! A write *exercises* a rule if the rule applies to it and the write could have broken it. For example, a Job that finishes exercises
 //! the rules on finished Jobs. A rule without such a write is *untested*, not passed.
@@ -23,16 +24,21 @@
 //! let mut builder = ReportBuilder::new("acme.io/runner");
 //! builder.add(&request, &value, &location);
 //! let report = builder.finish();
-//! let decreased = report.row("job-status/failed-decreased").unwrap();
-//! assert_eq!(decreased.cells[0].denied, 1);
-//! assert_eq!(report.badge_text(), "status conforms to no release");
+//! let decreased = report.rule("job-status/failed-decreased").unwrap();
+//! assert_eq!(decreased.results[0].denied, 1);
+//! assert_eq!(report.headline(), "status denied by 1.30 to 1.37");
 //! # Ok::<(), managed_by::Malformed>(())
 //! ```
 
 mod badge;
 mod builder;
+mod diff;
+mod markdown;
 mod page;
 mod report;
 
 pub use builder::{ReportBuilder, WriteLocation};
-pub use report::{Cell, Denial, Report, Row, State, Step, Timeline};
+pub use report::{
+    ConformanceReport, Denial, FieldChange, ObjectHistory, Outcome, Provenance, RecordedWrite,
+    ReleaseResult, RuleResult,
+};

@@ -1,95 +1,118 @@
 //! The data of a report. Its JSON has the same names in camel case.
 
+use std::fmt;
+
 use managed_by::{Release, ReleaseSet};
 use serde::Serialize;
+use serde_json::Value;
 
-/// Result of evaluating a controller's writes, by rule and release.
+/// Conformance of a controller's writes to the rules of each release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ConformanceReport {
     /// Version of this format.
     pub format: u32,
     /// Value of `managedBy` in the controller's objects.
     pub controller: String,
-    /// Releases, in the order of the cells of each row.
-    pub releases: Vec<String>,
+    /// Origin of the report.
+    #[serde(flatten)]
+    pub provenance: Provenance,
+    /// Evaluated releases, in the order of the results of each rule.
+    pub releases: ReleaseSet,
     /// Number of objects.
     pub objects: u64,
     /// Number of evaluated writes, including status writes.
     pub writes: u64,
     /// Number of status writes.
     pub status_writes: u64,
+    /// Number of writes that at least one release denies.
+    pub denied_writes: u64,
     /// Number of skipped writes to objects of other controllers.
     pub other_controllers: u64,
     /// Number of records that could not be evaluated. If there are any, the report has no result.
     pub skipped: u64,
-    /// Releases that would not have denied any write, and in which at least one rule was exercised.
-    pub conforms_to: Vec<String>,
-    /// Rules, in the order in which kube-apiserver checks them.
-    pub rows: Vec<Row>,
+    /// Releases that deny a write.
+    pub denied_by: ReleaseSet,
+    /// Releases that allow every write, and in which a write exercised at least one rule.
+    pub conforms_to: ReleaseSet,
+    /// Results by rule, in the order in which kube-apiserver checks the rules.
+    pub rules: Vec<RuleResult>,
     /// Objects with at least one denied write.
-    pub timelines: Vec<Timeline>,
+    pub denied_objects: Vec<ObjectHistory>,
     /// Number of further objects with denied writes.
-    pub omitted_timelines: u64,
+    pub omitted_objects: u64,
 }
 
-/// The results of a rule.
+/// Origin of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// Version of this project that evaluated the writes.
+    pub version: &'static str,
+    /// Time of the report in RFC 3339, if the caller set it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generated_at: Option<String>,
+    /// File names of the recordings.
+    pub recordings: Vec<String>,
+}
+
+/// Results of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct RuleResult {
     /// Rule id.
     pub rule: &'static str,
-    /// Title of the rule.
+    /// Title of the rule. Backticks enclose code.
     pub title: &'static str,
     /// True for kube-apiserver's rules, false for this project's rules for custom resources.
     pub is_upstream: bool,
     /// Results, one per release.
-    pub cells: Vec<Cell>,
+    pub results: Vec<ReleaseResult>,
 }
 
-/// The result of a rule in a release.
+/// Result of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cell {
-    /// State of the rule.
-    pub state: State,
+pub struct ReleaseResult {
+    /// Outcome of the rule.
+    pub outcome: Outcome,
     /// Number of writes that exercised the rule.
     pub exercised: u64,
-    /// Number of writes that the rule would have denied.
+    /// Number of writes that the rule denies.
     pub denied: u64,
 }
 
-/// State of a rule in a release.
+/// Outcome of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum Outcome {
     /// The release does not have the rule.
     NotInRelease,
     /// No write exercised the rule. This is not a pass.
     #[default]
     Untested,
-    /// Writes exercised the rule, and it denied none.
+    /// Writes exercised the rule, and it denies none.
     Passed,
-    /// The rule would have denied a write.
+    /// The rule denies a write.
     Denied,
 }
 
-/// The writes of an object with at least one denied write.
+/// The writes to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Timeline {
+pub struct ObjectHistory {
     /// Object name: `Job.batch team-a/pi`.
     pub object: String,
     /// Writes in recorded order.
-    pub steps: Vec<Step>,
+    pub writes: Vec<RecordedWrite>,
     /// Number of omitted writes.
-    pub omitted: u64,
+    pub omitted_writes: u64,
 }
 
-/// A write in a timeline.
+/// A write to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Step {
+pub struct RecordedWrite {
     /// Location in the recording: `watch.ndjson:17`.
     pub location: String,
     /// Time of the write, if recorded.
@@ -97,11 +120,23 @@ pub struct Step {
     pub time: Option<String>,
     /// Type of write: `created`, `spec updated` or `status updated`.
     pub operation: &'static str,
-    /// Denials; empty if every release accepts the write.
+    /// Denials; empty if every release allows the write.
     pub denials: Vec<Denial>,
-    /// Written part of the object before and after a denied write, as JSON.
+    /// Change of the written field, if the write is denied.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before_and_after: Option<(String, String)>,
+    pub change: Option<FieldChange>,
+}
+
+/// Value of a top-level field before and after a write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldChange {
+    /// Name of the field: `status` or `spec`.
+    pub field: &'static str,
+    /// Value before the write; `null` for a missing field.
+    pub before: Value,
+    /// Written value.
+    pub after: Value,
 }
 
 /// A denial of a write by a rule.
@@ -110,41 +145,78 @@ pub struct Step {
 pub struct Denial {
     /// Rule id.
     pub rule: &'static str,
-    /// Releases that deny: `1.31 to 1.37`.
-    pub releases: String,
-    /// Error text of the newest of these releases.
-    pub text: String,
+    /// Releases that deny the write.
+    pub releases: ReleaseSet,
+    /// Error message of the newest of these releases.
+    pub message: String,
 }
 
-impl Report {
-    /// Returns the row of a rule.
-    pub fn row(&self, rule: &str) -> Option<&Row> {
-        self.rows.iter().find(|row| row.rule == rule)
+impl ConformanceReport {
+    /// Returns the results of a rule.
+    pub fn rule(&self, id: &str) -> Option<&RuleResult> {
+        self.rules.iter().find(|result| result.rule == id)
     }
 
     /// Returns the rules that no write exercised in any release.
-    pub fn untested(&self) -> impl Iterator<Item = &Row> {
-        let never = |row: &&Row| row.cells.iter().all(|cell| cell.exercised == 0);
-        self.rows.iter().filter(never)
+    pub fn untested_rules(&self) -> impl Iterator<Item = &RuleResult> {
+        let is_untested = |rule: &&RuleResult| rule.results.iter().all(|r| r.exercised == 0);
+        self.rules.iter().filter(is_untested)
     }
 
-    /// Returns the text of the badge: `status conforms to 1.30 to 1.37`.
-    pub fn badge_text(&self) -> String {
+    /// Returns the rules, those that deny a write first.
+    pub fn rules_by_severity(&self) -> impl Iterator<Item = &RuleResult> {
+        let denying = self.rules.iter().filter(|rule| rule.is_denied());
+        denying.chain(self.rules.iter().filter(|rule| !rule.is_denied()))
+    }
+
+    /// Returns the result in one line, the denying releases first: `status denied by 1.30, conforms to 1.31 to 1.37`.
+    pub fn headline(&self) -> String {
         match self.skipped {
             0 => {}
             1 => return "status: no result, 1 record could not be evaluated".to_owned(),
             all => return format!("status: no result, {all} records could not be evaluated"),
         }
-        if self.status_writes == 0 {
-            return "status: no write recorded".to_owned();
+        let Self {
+            denied_by,
+            conforms_to,
+            ..
+        } = self;
+        match (denied_by.is_empty(), conforms_to.is_empty()) {
+            _ if self.status_writes == 0 => "status: no write recorded".to_owned(),
+            (true, true) => "status: no rule tested".to_owned(),
+            (true, false) => format!("status conforms to {conforms_to}"),
+            (false, true) => format!("status denied by {denied_by}"),
+            (false, false) => format!("status denied by {denied_by}, conforms to {conforms_to}"),
         }
-        let named = self.conforms_to.iter();
-        let releases: ReleaseSet = named
-            .filter_map(|name| name.parse::<Release>().ok())
-            .collect();
-        if releases.is_empty() {
-            return "status conforms to no release".to_owned();
+    }
+
+    /// Returns true if the newest evaluated release denies a write.
+    pub(crate) fn is_denied_by_newest(&self) -> bool {
+        let newest = self.releases.newest();
+        newest.is_some_and(|newest: Release| self.denied_by.contains(newest))
+    }
+}
+
+impl RuleResult {
+    /// Returns true if the rule denies a write in any release.
+    pub fn is_denied(&self) -> bool {
+        self.results.iter().any(|result| result.denied > 0)
+    }
+}
+
+/// Formats as `✗ 2 of 12`, `✓ 12`, `untested` or `not in release`.
+impl fmt::Display for ReleaseResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            outcome,
+            exercised,
+            denied,
+        } = self;
+        match outcome {
+            Outcome::NotInRelease => f.write_str("not in release"),
+            Outcome::Untested => f.write_str("untested"),
+            Outcome::Passed => write!(f, "✓ {exercised}"),
+            Outcome::Denied => write!(f, "✗ {denied} of {exercised}"),
         }
-        format!("status conforms to {releases}")
     }
 }

@@ -3,13 +3,12 @@
 #![expect(
     clippy::unwrap_used,
     clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
     reason = "a test that panics has failed"
 )]
 
-use managed_by::{AdmissionRequest, Release, Settings};
+use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings};
 use managed_by_parity::trace;
-use managed_by_report::{Report, ReportBuilder, State, WriteLocation};
+use managed_by_report::{ConformanceReport, Outcome, ReportBuilder, WriteLocation};
 use serde_json::{Value, json};
 
 fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocation) {
@@ -18,11 +17,11 @@ fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocatio
     builder.add(&parsed, request, location);
 }
 
-fn report(controller: &str, requests: &[Value]) -> Report {
-    report_of(ReportBuilder::new(controller), requests)
+fn report(controller: &str, requests: &[Value]) -> ConformanceReport {
+    report_from(ReportBuilder::new(controller), requests)
 }
 
-fn report_of(mut builder: ReportBuilder<'_>, requests: &[Value]) -> Report {
+fn report_from(mut builder: ReportBuilder<'_>, requests: &[Value]) -> ConformanceReport {
     for (index, request) in requests.iter().enumerate() {
         let location = WriteLocation {
             source: "watch.ndjson".to_owned(),
@@ -42,22 +41,22 @@ fn recorded(stream: &str) -> Vec<Value> {
 #[test]
 fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/explanation/parity.md`.
-    assert_eq!(report.badge_text(), "status conforms to 1.32 to 1.37");
-    let state = |rule: &str| report.row(rule).unwrap().cells[7].state;
-    assert_eq!(state("job-status/finished-with-active-pods"), State::Passed);
+    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/parity.md`.
     assert_eq!(
-        state("job-status/success-criteria-met-non-indexed"),
-        State::NotInRelease
+        report.headline(),
+        "status denied by 1.30 to 1.31, conforms to 1.32 to 1.37"
+    );
+    let outcome = |rule: &str| report.rule(rule).unwrap().results[7].outcome;
+    assert_eq!(
+        outcome("job-status/finished-with-active-pods"),
+        Outcome::Passed
     );
     assert_eq!(
-        report
-            .row("job-status/finished-without-start-time")
-            .unwrap()
-            .cells[1]
-            .denied,
-        1
+        outcome("job-status/success-criteria-met-non-indexed"),
+        Outcome::NotInRelease
     );
+    let without_start_time = report.rule("job-status/finished-without-start-time");
+    assert_eq!(without_start_time.unwrap().results[1].denied, 1);
     assert!(report.other_controllers > 0);
     // No template of a suspended Job changes. Writes exercise the other rules if a counter could decrease, or if they count pods of
     // a Job without index lists.
@@ -71,12 +70,12 @@ fn job_controller_conforms_since_1_32() {
             7,
         ),
     ] {
-        let cell = report.row(rule).unwrap().cells[7];
-        assert_eq!(cell.exercised, writes, "{rule}");
+        let result = report.rule(rule).unwrap().results[7];
+        assert_eq!(result.exercised, writes, "{rule}");
     }
 }
 
-/// All writes are accepted, and rules without a matching write are untested.
+/// All writes are allowed since 1.31, and rules without a matching write are untested.
 #[test]
 fn multikueue_conforms_with_untested_rules() {
     for (stream, writes, untested) in [
@@ -92,28 +91,31 @@ fn multikueue_conforms_with_untested_rules() {
         ),
     ] {
         let report = report("kueue.x-k8s.io/multikueue", &recorded(stream));
-        assert_eq!(report.badge_text(), "status conforms to 1.31 to 1.37");
+        assert_eq!(
+            report.headline(),
+            "status denied by 1.30, conforms to 1.31 to 1.37"
+        );
         assert_eq!(report.writes, writes, "{stream}");
-        let rules: Vec<_> = report.untested().map(|row| row.rule).collect();
+        let rules: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
         assert!(rules.contains(&untested), "{stream}: {rules:?}");
         let page = report.html();
         assert!(page.contains("untested") && page.contains("This is not a pass"));
     }
 }
 
-/// A report since a release has the same cells as the full report for this release and newer ones.
+/// A report since a release has the same results as the full report for this release and newer ones.
 #[test]
 fn report_since_a_release_omits_older_releases() {
     let requests = recorded("multikueue-0.14-hub");
     let recording = || ReportBuilder::new("kueue.x-k8s.io/multikueue");
-    let all = report_of(recording(), &requests);
-    let since = report_of(recording().since(Release::V1_36), &requests);
-    assert_eq!(since.releases, ["1.36", "1.37"]);
-    assert_eq!(since.conforms_to, ["1.36", "1.37"]);
-    assert_eq!(since.timelines, []);
-    assert_eq!(since.rows.len(), all.rows.len());
-    for (some, all) in since.rows.iter().zip(&all.rows) {
-        assert_eq!(some.cells, all.cells[6..], "{some:?}");
+    let all = report_from(recording(), &requests);
+    let since = report_from(recording().since(Release::V1_36), &requests);
+    let releases: ReleaseSet = [Release::V1_36, Release::V1_37].into_iter().collect();
+    assert_eq!((since.releases, since.conforms_to), (releases, releases));
+    assert_eq!(since.denied_objects, []);
+    assert_eq!(since.rules.len(), all.rules.len());
+    for (some, all) in since.rules.iter().zip(&all.rules) {
+        assert_eq!(some.results, all.results[6..], "{some:?}");
     }
 }
 
@@ -124,42 +126,52 @@ fn job_controller_of_multikueue_worker_conforms() {
         "kubernetes.io/job-controller",
         &recorded("multikueue-0.18-worker"),
     );
-    assert_eq!(report.badge_text(), "status conforms to 1.31 to 1.37");
+    assert_eq!(
+        report.headline(),
+        "status denied by 1.30, conforms to 1.31 to 1.37"
+    );
     assert_eq!((report.writes, report.objects), (156, 27));
     assert!(report.other_controllers > 0, "JobSets");
 }
 
-fn push_denied_write(requests: &mut Vec<Value>) {
-    let mut last = requests.last().unwrap().clone();
-    last["oldObject"] = json!({"metadata": {"name": "<pi>", "namespace": "a"}, "spec": {"managedBy": "acme.io/runner"},
-        "status": {"startTime": "2026-01-01T00:00:00Z", "failed": 2}});
-    last["object"] = last["oldObject"].clone();
-    last["object"]["status"]["failed"] = json!(1);
-    last["namespace"] = json!("a");
-    last["operation"] = json!("UPDATE");
-    last["subResource"] = json!("status");
-    last["kind"] = json!({"group": "batch", "version": "v1", "kind": "Job"});
-    requests.push(last);
+/// Returns a status update of a Job that decreases a counter and keeps another field.
+fn denied_write() -> Value {
+    let job = |failed: u32| {
+        json!({"metadata": {"name": "<pi>", "namespace": "a"}, "spec": {"managedBy": "acme.io/runner"},
+            "status": {"startTime": "2026-01-01T00:00:00Z", "failed": failed}})
+    };
+    json!({"kind": {"group": "batch", "version": "v1", "kind": "Job"}, "name": "<pi>", "namespace": "a",
+        "operation": "UPDATE", "subResource": "status", "oldObject": job(2), "object": job(1)})
 }
 
 #[test]
-fn denied_write_is_shown_with_both_states() {
-    let mut requests = recorded("jobs-1.36");
-    requests.truncate(1);
-    push_denied_write(&mut requests);
-    let report = report("acme.io/runner", &requests);
-    assert_eq!(report.badge_text(), "status conforms to no release");
-    let [timeline] = &report.timelines[..] else {
+fn denied_write_is_shown_with_its_change() {
+    let report = report("acme.io/runner", &[denied_write()]);
+    assert_eq!(report.headline(), "status denied by 1.30 to 1.37");
+    assert_eq!(
+        (report.denied_writes, report.denied_by),
+        (1, ReleaseSet::all())
+    );
+    let [history] = &report.denied_objects[..] else {
         panic!("{report:?}")
     };
-    assert_eq!(timeline.object, "Job.batch a/<pi>");
-    let step = &timeline.steps[0];
-    assert_eq!(step.denials[0].releases, "1.30 to 1.37");
-    let (before, after) = step.before_and_after.as_ref().unwrap();
-    assert!(before.contains("\"failed\": 2") && after.contains("\"failed\": 1"));
+    assert_eq!(history.object, "Job.batch a/<pi>");
+    let write = &history.writes[0];
+    assert_eq!(write.denials[0].releases, ReleaseSet::all());
+    let change = write.change.as_ref().unwrap();
+    assert_eq!(
+        (change.field, &change.after["failed"]),
+        ("status", &json!(1))
+    );
     let page = report.html();
     assert!(page.contains("Job.batch a/&lt;pi&gt;") && !page.contains("<pi>"));
     assert!(page.contains("docs/rules/job-status/failed-decreased.md"));
+    // Only the changed lines are marked.
+    assert!(page.contains("<del>  failed: 2</del>") && page.contains("<ins>  failed: 1</ins>"));
+    assert_eq!(
+        (page.matches("<del>").count(), page.matches("<ins>").count()),
+        (1, 1)
+    );
     // The page loads no external resources. It contains only links.
     for source in ["<script", "<link", "src=", "@import", "url("] {
         assert!(!page.contains(source), "{source}");
@@ -167,6 +179,123 @@ fn denied_write_is_shown_with_both_states() {
     let data = serde_json::to_value(&report).unwrap();
     assert_eq!(data["format"], 1);
     assert!(report.badge().unwrap().starts_with("<svg"));
+}
+
+/// The page has one `main` and one `h1`, and renders the code in titles.
+#[test]
+fn page_is_well_structured() {
+    let page = report(
+        "kueue.x-k8s.io/multikueue",
+        &recorded("multikueue-0.14-hub"),
+    )
+    .html();
+    for element in ["<main>", "<h1>"] {
+        assert_eq!(page.matches(element).count(), 1, "{element}");
+    }
+    assert!(page.contains("must have <code>completionMode: Indexed</code>"));
+    assert!(!page.contains('`'));
+}
+
+/// The result leads with the releases that deny, and the rules that deny precede the others.
+#[test]
+fn denials_come_first() {
+    let report = report(
+        "kueue.x-k8s.io/multikueue",
+        &recorded("multikueue-0.14-hub"),
+    );
+    let rule = "job-status/success-criteria-met-non-indexed";
+    assert_ne!(report.rules[0].rule, rule);
+    assert_eq!(report.rules_by_severity().next().unwrap().rule, rule);
+    let headline = "status denied by 1.30, conforms to 1.31 to 1.37";
+    for text in [report.html(), report.markdown()] {
+        let position = |part: &str| text.find(part).unwrap();
+        let denied = position(&format!("{rule}.md"));
+        assert!(position(headline) < denied);
+        assert!(denied < position(&format!("{}.md", report.rules[0].rule)));
+    }
+    assert!(report.badge().unwrap().contains(headline));
+}
+
+/// Each cell with denied writes links to the first of them.
+#[test]
+fn cells_link_to_denied_writes() {
+    let report = report(
+        "kueue.x-k8s.io/multikueue",
+        &recorded("multikueue-0.14-hub"),
+    );
+    let page = report.html();
+    let links: Vec<&str> = page
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let denied = report.rules.iter().flat_map(|rule| &rule.results);
+    let denied = denied.filter(|result| result.outcome == Outcome::Denied);
+    assert_eq!(links.len(), denied.count());
+    for link in links {
+        let (_, write) = page.split_once(&format!("id=\"{link}\"")).unwrap();
+        let (write, _) = write.split_once("</li>").unwrap();
+        assert!(write.contains("✗ denied"), "{link}");
+    }
+}
+
+#[test]
+fn markdown_shows_denied_writes_as_a_diff() {
+    let mut write = denied_write();
+    for object in ["object", "oldObject"] {
+        write[object]["metadata"]["name"] = json!("`<pi>`\n# x");
+        write[object]["status"]["conditions"] =
+            json!([{"type": "A", "status": "True", "reason": "```", "message": "x".repeat(300)}]);
+    }
+    let report = report_from(
+        ReportBuilder::new("acme.io/runner")
+            .generated_at("2026-01-02T03:04:05Z")
+            .recordings(["watch.ndjson"]),
+        &[write],
+    );
+    let markdown = report.markdown();
+    let (_, change) = markdown.split_once("```diff\n").unwrap();
+    let (change, rest) = change.split_once("\n```\n").unwrap();
+    let changed: Vec<_> = change
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .collect();
+    assert_eq!(changed, ["-   failed: 2", "+   failed: 1"]);
+    assert!(change.lines().all(|line| line.len() < 210), "{change}");
+    // A name is code in one line, even with a backtick.
+    assert!(
+        markdown.contains("\n``Job.batch a/`<pi>` # x`` status updated, "),
+        "{markdown}"
+    );
+    let version = env!("CARGO_PKG_VERSION");
+    let footer =
+        format!("Generated by managed-by {version} at 2026-01-02T03:04:05Z from `watch.ndjson`.\n");
+    assert!(rest.ends_with(&footer), "{rest}");
+    let page = report.html();
+    assert!(page.contains("2026-01-02T03:04:05Z") && page.contains("<code>watch.ndjson</code>"));
+    assert!(page.contains(&format!("managed-by {version}")));
+}
+
+/// The summary of a CI job stays below GitHub's limit of 1 MiB, and counts the omitted writes.
+#[test]
+fn markdown_limits_the_number_of_writes() {
+    let writes: Vec<Value> = (0..25)
+        .map(|index| {
+            let mut write = denied_write();
+            for (object, text) in [("object", "x"), ("oldObject", "y")] {
+                write[object]["metadata"]["name"] = json!(format!("pi-{index}"));
+                let condition =
+                    json!({"type": text, "status": "True", "message": text.repeat(2000)});
+                write[object]["status"]["conditions"] = json!(vec![condition; 200]);
+            }
+            write
+        })
+        .collect();
+    let report = report("acme.io/runner", &writes);
+    let markdown = report.markdown();
+    assert!(markdown.len() < 1 << 20, "{}", markdown.len());
+    assert_eq!(markdown.matches("```diff").count(), 20);
+    assert!(markdown.contains("Further denied writes: 5."));
 }
 
 /// The path of one counter is a prefix of the other's path.
@@ -186,14 +315,11 @@ fn counters_with_a_common_prefix_are_reported_separately() {
         ReportBuilder::with_settings("jobset.sigs.k8s.io/jobset-controller", &settings);
     add(&mut builder, &request, &WriteLocation::default());
     let report = builder.finish();
-    let denials = &report.timelines[0].steps[0].denials;
-    let texts: Vec<_> = denials.iter().map(|d| (d.rule, &*d.text)).collect();
-    assert_eq!(texts.len(), 2, "{texts:?}");
-    assert!(texts[0].1.starts_with("status.restarts: "), "{texts:?}");
-    assert!(
-        texts[1].1.starts_with("status.restartsCountTowardsMax: "),
-        "{texts:?}"
-    );
+    let denials = &report.denied_objects[0].writes[0].denials;
+    let messages: Vec<_> = denials.iter().map(|denial| &*denial.message).collect();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].starts_with("status.restarts: "));
+    assert!(messages[1].starts_with("status.restartsCountTowardsMax: "));
 }
 
 /// The settings declare the kind as in `docs/reference/settings.md`.
@@ -212,8 +338,8 @@ fn custom_kind_is_reported() {
 }
 
 #[test]
-fn empty_recording_has_its_own_badge_text() {
+fn empty_recording_has_its_own_headline() {
     let report = report("acme.io/runner", &[]);
-    assert_eq!(report.badge_text(), "status: no write recorded");
-    assert_eq!(report.conforms_to, [""; 0]);
+    assert_eq!(report.headline(), "status: no write recorded");
+    assert!(report.conforms_to.is_empty());
 }

@@ -1,16 +1,19 @@
 //! `managed-by conformance`: reports on the writes of a controller.
 
+use std::env;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat};
 use managed_by::{ReleaseSet, nearest_name};
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
-use managed_by_report::{Report, WriteLocation};
+use managed_by_report::{ConformanceReport, ReportBuilder, WriteLocation};
 
 use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
-use crate::args::{ConformanceArgs, ListOutput, Output};
+use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::exit::{CliError, Exit};
 use crate::format::{count_of, number};
 use crate::output::{self, plain::plain};
@@ -19,12 +22,14 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     let controller = &*args.controller;
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
     let settings = settings.settings()?;
-    let mut writes = managed_by_report::ReportBuilder::with_settings(controller, &settings);
+    let recording = Recording::new(&args.traces, true);
+    let mut builder = ReportBuilder::with_settings(controller, &settings)
+        .generated_at(generated_at()?)
+        .recordings(recording.files.iter().map(|name| &**name));
     if let Some(since) = args.since {
-        writes = writes.since(since);
+        builder = builder.since(since);
     }
     let mut replay = Replay::new(Evaluator::new(settings, None));
-    let recording = Recording::new(&args.traces, true);
     let mut errors = Errors::new(&recording.files, Output::Text);
     recording.read(&mut errors, args.allow_empty, |batch, errors| {
         let documents = batch.documents();
@@ -41,7 +46,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
             };
             // A parsed request can be serialized.
             let value = serde_json::to_value(request).unwrap_or_default();
-            let added = request.with_request(|request| writes.add(request, &value, &recorded_at));
+            let added = request.with_request(|request| builder.add(request, &value, &recorded_at));
             if let Err(e) = added {
                 let skipped = SkippedRecord::new(SkipReason::Malformed, e.to_string());
                 errors.skip(&position, &request.object(), &skipped);
@@ -49,9 +54,9 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
         });
         Ok(held)
     })?;
-    writes.add_skipped(errors.count());
-    let nothing = writes.is_empty().then(|| nothing(&writes, controller));
-    let report = writes.finish();
+    builder.add_skipped(errors.count());
+    let nothing = builder.is_empty().then(|| nothing(&builder, controller));
+    let report = builder.finish();
     write(args.html.as_deref(), || report.html())?;
     match (&args.badge, report.badge()) {
         (Some(path), None) => anstream::eprintln!("note: {}: not written", path.display()),
@@ -59,12 +64,17 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     }
     let mut out = io::stdout().lock();
     match args.output {
-        ListOutput::Json => {
+        ConformanceOutput::Json => {
             let json = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
             writeln!(out, "{json}")?;
         }
-        ListOutput::Text if !quiet && nothing.is_none() => write_summary(&mut out, &report)?,
-        ListOutput::Text => {}
+        ConformanceOutput::Markdown => {
+            for line in report.markdown().lines() {
+                writeln!(out, "{}", plain(line))?;
+            }
+        }
+        ConformanceOutput::Text if !quiet && nothing.is_none() => write_summary(&mut out, &report)?,
+        ConformanceOutput::Text => {}
     }
     if let Some(nothing) = &nothing {
         let level = output::level_of_nothing(args.allow_empty);
@@ -72,7 +82,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     }
     Ok(Exit::first([
         (errors.count() > 0, Exit::Error),
-        (!report.timelines.is_empty(), Exit::Denied),
+        (report.denied_writes > 0, Exit::Denied),
         (
             nothing.is_some() && !args.allow_empty,
             Exit::NothingEvaluated,
@@ -80,9 +90,23 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
     ]))
 }
 
+/// Returns the time of the report in RFC 3339: the current time, or `SOURCE_DATE_EPOCH` for a reproducible report.
+fn generated_at() -> Result<String, CliError> {
+    let seconds = match env::var("SOURCE_DATE_EPOCH") {
+        Ok(seconds) => seconds.parse().ok(),
+        Err(_) => SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| i64::try_from(since.as_secs()).ok()),
+    };
+    let time = seconds.and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    let time = time.map(|time| time.to_rfc3339_opts(SecondsFormat::Secs, true));
+    time.ok_or_else(|| CliError::Error("SOURCE_DATE_EPOCH: expected seconds since 1970".to_owned()))
+}
+
 /// Returns the message for a controller without writes.
-fn nothing(writes: &managed_by_report::ReportBuilder<'_>, controller: &str) -> String {
-    let others = writes.other_controllers();
+fn nothing(builder: &ReportBuilder<'_>, controller: &str) -> String {
+    let others = builder.other_controllers();
     let near = nearest_name(controller, others.clone().map(|(name, _)| name));
     let hint = near.map_or(".".to_owned(), |near| format!(", did you mean {near}?"));
     let others = others.map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")));
@@ -101,29 +125,26 @@ fn write(path: Option<&Path>, content: impl FnOnce() -> String) -> Result<(), Cl
     fs::write(path, content()).map_err(error)
 }
 
-/// Prints the main results: the badge, denied writes, untested rules.
-fn write_summary(out: &mut impl io::Write, report: &Report) -> io::Result<()> {
+/// Prints the main results: the headline, denied writes, untested rules.
+fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Result<()> {
     let controller = plain(&report.controller);
     let writes = count_of(report.writes, "write");
     let objects = count_of(report.objects, "object");
     writeln!(out, "{controller}: {writes} to {objects}")?;
-    writeln!(out, "{}", report.badge_text())?;
-    for row in &report.rows {
-        let cells = row.cells.iter().zip(&report.releases);
-        let denying = cells.filter(|(cell, _)| cell.denied > 0);
-        let releases = denying
-            .clone()
-            .filter_map(|(_, release)| release.parse().ok());
-        let releases: ReleaseSet = releases.collect();
-        if let Some(most) = denying.map(|(cell, _)| cell.denied).max() {
-            let (rule, title, most) = (row.rule, row.title, number(most));
-            writeln!(
-                out,
-                "  {rule}: {releases} would have denied {most}: {title}"
-            )?;
-        }
+    writeln!(out, "{}", report.headline())?;
+    for rule in report.rules.iter().filter(|rule| rule.is_denied()) {
+        let results = rule.results.iter().zip(report.releases.iter());
+        let denying: Vec<_> = results.filter(|(result, _)| result.denied > 0).collect();
+        let releases: ReleaseSet = denying.iter().map(|(_, release)| *release).collect();
+        let denied = denying.iter().map(|(result, _)| result.denied).max();
+        let denied = number(denied.unwrap_or_default());
+        let (id, title) = (rule.rule, rule.title);
+        writeln!(
+            out,
+            "  {id}: {releases} would have denied {denied}: {title}"
+        )?;
     }
-    let untested: Vec<_> = report.untested().map(|row| row.rule).collect();
+    let untested: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
     if !untested.is_empty() {
         writeln!(out, "untested, so not passed:\n  {}", untested.join("\n  "))?;
     }

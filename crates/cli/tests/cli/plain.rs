@@ -61,6 +61,10 @@ fn names_cannot_inject_lines_or_commands() {
         (&["replay"], &mistyped),
         (&["conformance", "--controller", "x"], &denied),
         (&["conformance", "--controller", NAME], &denied),
+        (
+            &["conformance", "--controller", NAME, "-o", "markdown"],
+            &denied,
+        ),
         (&["settings", "check"], &json!({NAME: 1}).to_string()),
         (&["explain", NAME], &denied),
         (&["lint", "-o", "junit"], &denied),
