@@ -1,8 +1,9 @@
-"""Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG PROGRAM].
+"""Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG PROGRAM NUMBER].
 
 Without a folder, each pod of the cluster starts, runs and ends according to its annotations: `e2e/run` is how long it runs, in milliseconds, or
 `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With a folder, it plays the node of
-PolicyServer: each pod of its Deployments is a real process on an address of its own, with the pod's environment, ConfigMaps and Secrets.
+PolicyServer: each pod of its Deployments is a real process on an address of its own, with the pod's environment, ConfigMaps and Secrets. The addresses
+contain the number of the cluster.
 
 It is a program because it does many things at once, and no kubelet runs without containers.
 """
@@ -16,7 +17,6 @@ PULL, STOP = 0.3, 0.5
 # Delay before the first restart of a process, which doubles. A kubelet starts with 10 s.
 BACK_OFF = 2
 NAMESPACE = "kubewarden"
-NODE = "10.244.0.1"
 
 
 class Client:
@@ -84,7 +84,7 @@ class Scripted:
         self.since = {}
 
     def step(self):
-        pods = self.client.request("GET", "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed")["items"] or []
+        pods = self.client.request("GET", f"/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed,metadata.namespace!={NAMESPACE}")["items"] or []
         before, self.since = self.since, {}
         for pod in pods:
             state = ("deleted" if "deletionTimestamp" in pod["metadata"] else "gated" if pod["spec"].get("schedulingGates")
@@ -121,8 +121,9 @@ class Pod:
 
 
 class Processes:
-    def __init__(self, client, folder, kubeconfig, program):
+    def __init__(self, client, folder, kubeconfig, program, number):
         self.client, self.folder, self.kubeconfig, self.program, self.pods, self.count = client, Path(folder), kubeconfig, program, {}, 0
+        self.node, self.network = f"10.244.0.{number}", f"10.244.{number}"
 
     def step(self):
         path = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -135,7 +136,7 @@ class Processes:
                 continue
             if name not in self.pods:
                 self.count += 1
-                self.pods[name] = Pod(f"10.244.1.{self.count}")
+                self.pods[name] = Pod(f"{self.network}.{self.count}")
             if "deletionTimestamp" in pod["metadata"]:
                 self.end(self.pods[name], pod)
             else:
@@ -151,7 +152,7 @@ class Processes:
             path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/binding"
             self.client.request("POST", path, {"metadata": {"name": pod["metadata"]["name"]}, "target": {"kind": "Node", "name": "e2e"}})
         elif pod["status"].get("phase") != "Running":
-            self.client.set_status(pod, status_of(pod, "Running", {"running": {}}, True) | {"podIP": NODE, "podIPs": [{"ip": NODE}], "hostIP": NODE})
+            self.client.set_status(pod, status_of(pod, "Running", {"running": {}}, True) | {"podIP": self.node, "podIPs": [{"ip": self.node}], "hostIP": self.node})
 
     def end(self, own, pod):
         """PolicyServer handles no signal, and the first process of a container ignores what it does not handle, so it continues until the
@@ -176,7 +177,7 @@ class Processes:
         except OSError:
             ready = False
         state = {"running": {}} if own.process else {"waiting": {"reason": "CrashLoopBackOff"}}
-        status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": NODE}
+        status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": self.node}
         if status != own.reported:
             self.client.set_status(pod, status)
             own.reported = status

@@ -3,6 +3,7 @@
 load lib
 load controllers
 load kubewarden
+load pages
 
 API_SERVER=kube-apiserver ARGUMENTS=() MANAGER=() RELEASE=1.36
 case $BATS_TEST_FILENAME in
@@ -31,6 +32,12 @@ selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spe
 # A policy in force denies a typo, or in mode monitor only warns.
 denied() { assert_prints '[managed-by/allowed]' dry_run_job team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
 accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
+
+@test "docs/tutorials/first-policy.md: every command prints what the page shows" {
+  [ "$RELEASE" = 1.36 ] || skip "the page shows the output of 1.36"
+  assert_page "$ROOT/docs/tutorials/first-policy.md"
+  retry prints_exactly "" policies
+}
 
 # docs/tasks/operations.md
 @test "helm template renders the policy for this cluster before it is installed" {
