@@ -101,7 +101,7 @@ verify-fmt: # Fail unless the code is formatted
 lint: verify-fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, typos and actionlint; warnings are errors
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
-	for crate in cli parity report offline; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
+	for crate in cli parity report offline kube; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
 	cargo clippy --package managed-by-js --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --package managed-by-noop --target $(TARGET) --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --features pods --target $(TARGET) --quiet -- -D warnings
@@ -121,9 +121,9 @@ $(PYTHON_TOOLS)/zizmor:
 
 # MSRV of the library. The policy is built with the pinned toolchain.
 LIBRARY_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/managed-by/Cargo.toml)
-verify-msrv: setup # Check the library with its MSRV
+verify-msrv: setup # Check the library and managed-by-kube with their MSRV
 	@rustup toolchain list | grep -q '^$(LIBRARY_RUST)' || rustup toolchain install --profile minimal $(LIBRARY_RUST)
-	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/msrv
+	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --package managed-by-kube --target-dir target/msrv
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/msrv --features k8s-openapi,k8s-openapi/v1_37
 
 verify-generated: setup # Fail if generated files are out of date (checks Go's character table only if the installed Go has the same Unicode version)
@@ -204,8 +204,8 @@ rust-controller-test: setup # Test the example controller against every release 
 	CARGO_PROFILE_DEV_DEBUG=0 cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
 
 OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37
-publish-check: setup # Check that the library can be published, and builds with each API version of k8s-openapi
-	cargo publish --dry-run --allow-dirty --quiet --package managed-by
+publish-check: setup # Check that the crates can be published, and that the library builds with each API version of k8s-openapi
+	cargo publish --dry-run --allow-dirty --quiet --package managed-by --package managed-by-kube
 	for version in $(OPENAPI); do \
 		cargo check --quiet --package managed-by --features k8s-openapi,k8s-openapi/$$version || exit 1; \
 	done

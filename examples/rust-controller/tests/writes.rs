@@ -1,17 +1,16 @@
 //! The reconciler with a client whose writes are evaluated. No cluster is needed: an API server that stores one Job is enough.
 
-mod checking;
-
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
+use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response, StatusCode};
-use checking::Evaluating;
-use k8s_openapi::api::batch::v1::{Job, JobSpec, JobStatus};
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::client::{Body, ClientBuilder};
-use managed_by::{JobChecker, Release};
+use managed_by::Release;
+use managed_by_kube::WriteCheckLayer;
 use rust_controller::CONTROLLER_NAME;
 use rust_controller::controller::{Context, PROGRESS, reconcile};
 use serde_json::{Value, json};
@@ -60,6 +59,16 @@ impl Store {
                 *self.0.lock().unwrap() = new.clone();
                 (StatusCode::OK, json!(new))
             }
+            // A server-side apply of a manager that owns the whole status: the fields that it no longer applies are removed.
+            Method::PATCH => {
+                let sent: Value = serde_json::from_slice(&sent).unwrap();
+                let mut job = self.job();
+                if parts.headers[CONTENT_TYPE] == "application/apply-patch+yaml" {
+                    job.status = serde_json::from_value(sent["status"].clone()).unwrap();
+                    *self.0.lock().unwrap() = job.clone();
+                }
+                (StatusCode::OK, json!(job))
+            }
             // Return other objects unchanged.
             _ => (StatusCode::OK, json!(self.job())),
         };
@@ -71,11 +80,11 @@ impl Store {
     }
 }
 
-fn client(store: &Store, evaluating: &Evaluating) -> Client {
+fn client(store: &Store, checks: &WriteCheckLayer) -> Client {
     let store = store.clone();
     let server = tower::service_fn(move |request| store.clone().response(request));
     ClientBuilder::new(server, "default")
-        .with_layer(evaluating)
+        .with_layer(checks)
         .build()
 }
 
@@ -83,10 +92,10 @@ fn client(store: &Store, evaluating: &Evaluating) -> Client {
 #[tokio::test]
 async fn every_write_of_the_reconciler_is_accepted() {
     for &release in Release::ALL {
-        let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::new(release)));
+        let (store, checks) = (Store::new(), WriteCheckLayer::new(release));
         let (_, minor) = release.as_str().split_once('.').unwrap();
         let context = Arc::new(Context {
-            client: client(&store, &evaluating),
+            client: client(&store, &checks),
             minor: minor.parse().unwrap(),
         });
         for progress in [
@@ -99,7 +108,7 @@ async fn every_write_of_the_reconciler_is_accepted() {
                 .await
                 .unwrap();
         }
-        assert_eq!(evaluating.denied(), [""; 0]);
+        assert_eq!(checks.failures(), [""; 0]);
         let conditions = store.job().status.unwrap().conditions.unwrap();
         assert_eq!(conditions.last().unwrap().type_, "Complete", "{release}");
     }
@@ -108,9 +117,9 @@ async fn every_write_of_the_reconciler_is_accepted() {
 /// Configured for 1.30, the reconciler omits the condition that later releases require.
 #[tokio::test]
 async fn a_mistake_of_the_reconciler_is_found() {
-    let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::default()));
+    let (store, checks) = (Store::new(), WriteCheckLayer::default());
     let context = Arc::new(Context {
-        client: client(&store, &evaluating),
+        client: client(&store, &checks),
         minor: 30,
     });
     store.note(&json!({"succeeded": 1}));
@@ -118,7 +127,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
     let message = "Job.batch \"pi\" is invalid: status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
     assert!(error.to_string().contains(message), "{error}");
     assert_eq!(
-        evaluating.denied(),
+        checks.failures(),
         [
             "PUT /apis/batch/v1/namespaces/default/jobs/pi/status: 1.31 to 1.37: status.conditions: Invalid value: cannot set \
           Complete=True condition without the SuccessCriteriaMet=true condition [job-status/complete-without-success-criteria-met]"
@@ -136,24 +145,34 @@ async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
     }
 }
 
+/// The table in the README of `managed-by-kube`.
 #[tokio::test]
 async fn writes_of_every_form_are_evaluated() {
-    let (store, evaluating) = (Store::new(), Evaluating::new(JobChecker::default()));
-    let jobs: Api<Job> = Api::namespaced(client(&store, &evaluating), "default");
+    let (store, checks) = (Store::new(), WriteCheckLayer::default());
+    let jobs: Api<Job> = Api::namespaced(client(&store, &checks), "default");
     let (plain, apply) = (PatchParams::default(), PatchParams::apply("test").force());
     let post = PostParams::default();
     for (ready, expected) in [(1, 200), (2, 422)] {
         let status = json!({"startTime": "2026-01-01T00:00:00Z", "active": 1, "ready": ready});
+        let add = json!([{"op": "add", "path": "/status", "value": status}]);
+        let json: Patch<Value> = Patch::Json(serde_json::from_value(add).unwrap());
         let status = json!({"apiVersion": "batch/v1", "kind": "Job", "status": status});
-        let (merge, applied) = (Patch::Merge(&status), Patch::Apply(&status));
-        assert_eq!(
-            code(jobs.patch_status("pi", &plain, &merge)).await,
-            expected
-        );
-        assert_eq!(
-            code(jobs.patch_status("pi", &apply, &applied)).await,
-            expected
-        );
+        let mut new = store.job();
+        new.status = serde_json::from_value(status["status"].clone()).unwrap();
+        assert_eq!(code(jobs.replace_status("pi", &post, &new)).await, expected);
+        assert_eq!(code(jobs.patch_status("pi", &plain, &json)).await, expected);
+        // An apply is stored before it is evaluated.
+        for patch in [Patch::Merge(&status), Patch::Apply(&status)] {
+            let parameters = if matches!(patch, Patch::Apply(_)) {
+                &apply
+            } else {
+                &plain
+            };
+            assert_eq!(
+                code(jobs.patch_status("pi", parameters, &patch)).await,
+                expected
+            );
+        }
     }
     for (name, expected) in [(CONTROLLER_NAME, 200), ("runner", 422)] {
         let mut new = store.job();
@@ -162,38 +181,39 @@ async fn writes_of_every_form_are_evaluated() {
         assert_eq!(code(jobs.create(&post, &new)).await, expected);
         assert_eq!(code(jobs.replace("pi", &post, &new)).await, expected);
     }
-    let denied = evaluating.denied();
-    let methods = denied
+    let failures = checks.failures();
+    let methods = failures
         .iter()
         .map(|message| message.split([' ', ':']).next().unwrap());
-    // The replacement has a bad name, and changes the field.
+    // The last replacement has a bad name, and changes the field.
     assert_eq!(
         methods.collect::<Vec<_>>(),
-        ["PATCH", "PATCH", "POST", "PUT", "PUT"]
+        ["PUT", "PATCH", "PATCH", "PATCH", "POST", "PUT", "PUT"]
     );
+    assert_eq!(
+        (checks.not_evaluated(), checks.evaluated()),
+        (Vec::new(), 12)
+    );
+}
 
-    // Writes that the API server itself denies are not evaluated.
-    let mut bad = store.job();
-    bad.status = Some(JobStatus {
-        ready: Some(1),
-        ..JobStatus::default()
-    });
-    let mut stale = bad.clone();
-    stale.metadata.resource_version = Some("0".to_owned());
-    assert_eq!(code(jobs.replace_status("pi", &post, &stale)).await, 200);
-    let merge = Patch::Merge(&bad);
-    assert_eq!(
-        code(jobs.patch_status("missing", &plain, &merge)).await,
-        200
-    );
-    assert_eq!(evaluating.denied().len(), 5);
-    assert_eq!(evaluating.skipped(), [""; 0]);
-    let strategic = Patch::Strategic(&bad);
-    assert_eq!(code(jobs.patch_status("pi", &plain, &strategic)).await, 200);
-    assert_eq!(
-        evaluating.skipped(),
-        [
-            "application/strategic-merge-patch+json of /apis/batch/v1/namespaces/default/jobs/pi/status"
-        ]
-    );
+/// A manager that owns a field and applies a configuration without it removes it. A merge would keep it.
+#[tokio::test]
+async fn an_apply_that_drops_an_owned_field_is_found() {
+    let (store, checks) = (Store::new(), WriteCheckLayer::default());
+    let jobs: Api<Job> = Api::namespaced(client(&store, &checks), "default");
+    let apply = PatchParams::apply("test").force();
+    let start = "2026-01-01T00:00:00Z";
+    for (status, expected) in [
+        (json!({"startTime": start, "succeeded": 1}), 200),
+        (json!({"startTime": start}), 422),
+    ] {
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "status": status});
+        let patch = Patch::Apply(&job);
+        assert_eq!(
+            code(jobs.patch_status("pi", &apply, &patch)).await,
+            expected
+        );
+    }
+    let failures = checks.failures().concat();
+    assert!(failures.contains("status.succeeded: "), "{failures}");
 }

@@ -1,0 +1,176 @@
+//! Evaluation of writes, and the record of what was found.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use http::StatusCode;
+use managed_by::{
+    AdmissionRequest, Decision, Enforcement, Evaluation, ReleaseSet, Settings, evaluate, with_kind,
+};
+use serde_json::{Value, json};
+
+use crate::write::{Write, with_status_of};
+
+/// Evaluates writes for releases, and records the results.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    pub(crate) options: Options,
+    record: Mutex<Record>,
+}
+
+/// What the user of the layer configures.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) releases: ReleaseSet,
+    /// `None` for the default settings.
+    pub(crate) settings: Option<Settings<'static>>,
+    pub(crate) username: String,
+    pub(crate) groups: Vec<String>,
+}
+
+/// What the layer reports to the test.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) evaluated: usize,
+    pub(crate) failures: Vec<String>,
+    pub(crate) not_evaluated: Vec<String>,
+}
+
+/// Denial of a write.
+pub(crate) struct Denial {
+    pub(crate) code: u16,
+    pub(crate) message: String,
+    pub(crate) details: Value,
+}
+
+impl Checker {
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            options,
+            record: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the write may be of a kind with rules. Kinds that the settings declare are found by the kind of the object.
+    pub(crate) fn applies_to(&self, write: &Write) -> bool {
+        write.built_in_kind().is_some() || self.options.settings.is_some()
+    }
+
+    pub(crate) fn add_failure(&self, write: &Write, text: &str) {
+        let line = format!("{} {}: {text}", write.method, write.path);
+        self.record().failures.push(line);
+    }
+
+    pub(crate) fn add_not_evaluated(&self, write: &Write, reason: &str) {
+        let line = format!("{} {}: {reason}", write.method, write.path);
+        self.record().not_evaluated.push(line);
+    }
+
+    /// Evaluates a write, and returns the response of the newest release that denies it.
+    pub(crate) fn check(&self, write: &Write, old: Option<&Value>, new: &Value) -> Option<Denial> {
+        let kind = match write.built_in_kind() {
+            Some(kind) => kind.name(),
+            None => kind_of(old.unwrap_or(new)).unwrap_or_default(),
+        };
+        let name = name_of(new).or(old.and_then(name_of)).unwrap_or_default();
+        let review = self.review(write, kind, name, old, new).to_string();
+        let request = match AdmissionRequest::from_json(review.as_bytes()) {
+            Ok(request) => request,
+            Err(malformed) => {
+                self.add_not_evaluated(write, &malformed.to_string());
+                return None;
+            }
+        };
+        let settings = self.options.settings.clone().unwrap_or_default();
+        let settings = settings.for_tools();
+        if !matches!(with_kind(&request, &settings, |_| ()), Ok(Some(()))) {
+            return None;
+        }
+        let evaluation = evaluate(&request, &settings, Some(self.options.releases));
+        self.add(write, &evaluation);
+        let newest = evaluation.denied_by().newest()?;
+        let verdicts = evaluation.release_verdicts();
+        let verdict = verdicts.iter().find(|v| v.releases.contains(newest))?;
+        match &verdict.verdict.decision {
+            Decision::Denied { code, message } => Some(Denial {
+                code: *code,
+                message: message.clone(),
+                details: json!({"group": write.group, "kind": kind, "name": name}),
+            }),
+            Decision::Allowed => None,
+        }
+    }
+
+    /// Records an evaluation. Upstream findings that only warn are denials of early patches of a release.
+    fn add(&self, write: &Write, evaluation: &Evaluation<'_>) {
+        for found in evaluation.findings() {
+            if found.enforcement() == Enforcement::Deny || found.finding().is_upstream() {
+                self.add_failure(write, &found.to_string());
+            }
+        }
+        let mut record = self.record();
+        record.evaluated = record.evaluated.saturating_add(1);
+    }
+
+    /// Returns the admission request that the API server would send to a webhook.
+    fn review(
+        &self,
+        write: &Write,
+        kind: &str,
+        name: &str,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Value {
+        // The API server takes the status only from writes of the status, and everything else only from the other writes.
+        let object = match old {
+            Some(old) if write.is_status => with_status_of(old, Some(new)),
+            _ => with_status_of(new, old),
+        };
+        let (group, version) = (&write.group, &write.version);
+        json!({
+            "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+            "kind": {"group": group, "version": version, "kind": kind},
+            "resource": {"group": group, "version": version, "resource": write.plural},
+            "subResource": if write.is_status { "status" } else { "" },
+            "name": name,
+            "namespace": write.namespace,
+            "userInfo": {"username": self.options.username, "groups": self.options.groups},
+            "object": object,
+            "oldObject": old,
+        })
+    }
+}
+
+/// Returns true if the API server rejects the write before it validates the object: it is based on an older version.
+pub(crate) fn is_stale(old: &Value, new: &Value) -> bool {
+    let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
+    let sent = version(new).filter(|sent| sent != "");
+    sent.is_some() && sent != version(old)
+}
+
+pub(crate) fn kind_of(object: &Value) -> Option<&str> {
+    object.get("kind").and_then(Value::as_str)
+}
+
+fn name_of(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/name").and_then(Value::as_str)
+}
+
+impl Denial {
+    /// Returns the `Status` that the API server returns.
+    pub(crate) fn status(&self) -> Value {
+        let reason = match StatusCode::from_u16(self.code) {
+            Ok(StatusCode::UNPROCESSABLE_ENTITY) => "Invalid",
+            Ok(StatusCode::FORBIDDEN) => "Forbidden",
+            Ok(StatusCode::BAD_REQUEST) => "BadRequest",
+            _ => "",
+        };
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "reason": reason, "code": self.code, "message": self.message, "details": self.details,
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! The layer for the client.
+
+use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, Uri};
+use http_body::Body;
+use http_body_util::{BodyExt as _, Either, Full};
+use managed_by::{ReleaseSet, Settings};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::checker::{Checker, Denial, Options, is_stale, kind_of};
+use crate::write::{How, Write};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Layer that evaluates the writes of a client.
+///
+/// A write that a release denies is not sent, and the code under test gets the API server's error. See the [crate](crate).
+///
+/// Clones share their record.
+#[derive(Debug, Clone)]
+pub struct WriteCheckLayer {
+    checker: Arc<Checker>,
+}
+
+impl Default for WriteCheckLayer {
+    fn default() -> Self {
+        Self::new(ReleaseSet::all())
+    }
+}
+
+impl WriteCheckLayer {
+    /// Creates a layer for a release or a set of releases.
+    pub fn new(releases: impl Into<ReleaseSet>) -> Self {
+        Self::from_options(Options {
+            releases: releases.into(),
+            settings: None,
+            username: String::new(),
+            groups: Vec::new(),
+        })
+    }
+
+    fn from_options(options: Options) -> Self {
+        Self {
+            checker: Arc::new(Checker::new(options)),
+        }
+    }
+
+    /// Uses the policy's settings, for example `custom_kinds`, `status_writers` or the enforcement of rules. Ignores their
+    /// `kubernetes_version`.
+    ///
+    /// The new layer has a record of its own.
+    #[must_use]
+    pub fn with_settings(self, settings: Settings<'static>) -> Self {
+        Self::from_options(Options {
+            settings: Some(settings),
+            ..self.checker.options.clone()
+        })
+    }
+
+    /// Sets the user who makes the writes, for settings that list status writers.
+    ///
+    /// The new layer has a record of its own.
+    #[must_use]
+    pub fn as_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
+        Self::from_options(Options {
+            username: username.into(),
+            groups: groups.iter().map(|&group| group.to_owned()).collect(),
+            ..self.checker.options.clone()
+        })
+    }
+
+    /// Returns the findings for which a release denies a write, or for which early patches of a release are known to deny it. Each
+    /// starts with the method and path of the write.
+    pub fn failures(&self) -> Vec<String> {
+        self.checker.record().failures.clone()
+    }
+
+    /// Returns the writes that the layer could not evaluate, each with the reason.
+    pub fn not_evaluated(&self) -> Vec<String> {
+        self.checker.record().not_evaluated.clone()
+    }
+
+    /// Returns the number of evaluated writes. If it is 0, the code under test uses another client.
+    pub fn evaluated(&self) -> usize {
+        self.checker.record().evaluated
+    }
+}
+
+impl<S> Layer<S> for WriteCheckLayer {
+    type Service = WriteCheckService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        WriteCheckService {
+            checker: Arc::clone(&self.checker),
+            inner: Arc::new(Mutex::new(inner)),
+        }
+    }
+}
+
+/// Service of a [`WriteCheckLayer`].
+#[derive(Debug, Clone)]
+pub struct WriteCheckService<S> {
+    checker: Arc<Checker>,
+    /// Shared, because an update takes two requests: the first gets the stored object.
+    inner: Arc<Mutex<S>>,
+}
+
+/// A response of the inner service, or one of the layer.
+type Checked<B> = Response<Either<B, Full<Bytes>>>;
+
+impl<S, Req, B> Service<Request<Req>> for WriteCheckService<S>
+where
+    S: Service<Request<Req>, Response = Response<B>> + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<BoxError>,
+    Req: Body<Data = Bytes> + From<Bytes> + Send + 'static,
+    Req::Error: Into<BoxError>,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Checked<B>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Checked<B>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        // Each request waits for the inner service.
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Req>) -> Self::Future {
+        let (checker, inner) = (Arc::clone(&self.checker), Arc::clone(&self.inner));
+        Box::pin(async move {
+            let write = Write::from_request(&request).filter(|write| checker.applies_to(write));
+            let Some(write) = write else {
+                // Do not collect the body: a watch does not end.
+                return Ok(send(&inner, request).await?.map(Either::Left));
+            };
+            let (parts, body) = request.into_parts();
+            let sent = body.collect().await.map_err(Into::into)?.to_bytes();
+            let old = match &write.stored {
+                Some(path) => look_up(&inner, path.parse()?).await?,
+                None => None,
+            };
+            if write.how != How::ByServer
+                && let Some(denial) = check_before(&checker, &write, old.as_ref(), &sent)?
+            {
+                return respond(&denial);
+            }
+            let request = Request::from_parts(parts, Req::from(sent));
+            let response = send(&inner, request).await?;
+            if write.how != How::ByServer {
+                return Ok(response.map(Either::Left));
+            }
+            let (parts, body) = response.into_parts();
+            let body = body.collect().await.map_err(Into::into)?.to_bytes();
+            match check_response(&checker, &write, old.as_ref(), parts.status, &body) {
+                Some(denial) => respond(&denial),
+                None => Ok(Response::from_parts(parts, Either::Right(body.into()))),
+            }
+        })
+    }
+}
+
+/// Sends a request when the service is ready, and waits for the response without blocking other requests.
+async fn send<S, Req>(inner: &Mutex<S>, request: Request<Req>) -> Result<S::Response, BoxError>
+where
+    S: Service<Request<Req>>,
+    S::Error: Into<BoxError>,
+{
+    let mut service = inner.lock().await;
+    poll_fn(|context| service.poll_ready(context))
+        .await
+        .map_err(Into::into)?;
+    let response = service.call(request);
+    drop(service);
+    response.await.map_err(Into::into)
+}
+
+/// Evaluates a write before it is sent.
+fn check_before(
+    checker: &Checker,
+    write: &Write,
+    old: Option<&Value>,
+    sent: &[u8],
+) -> Result<Option<Denial>, BoxError> {
+    if write.stored.is_some() && old.is_none() {
+        return Ok(None); // The API server reports the missing object.
+    }
+    let Some(new) = write.result(old, serde_json::from_slice(sent)?) else {
+        return Ok(None);
+    };
+    if old.is_some_and(|old| is_stale(old, &new)) {
+        return Ok(None); // The API server reports the conflict.
+    }
+    Ok(checker.check(write, old, &new))
+}
+
+/// Evaluates the object in the API server's response.
+fn check_response(
+    checker: &Checker,
+    write: &Write,
+    old: Option<&Value>,
+    status: StatusCode,
+    body: &[u8],
+) -> Option<Denial> {
+    let object: Value = serde_json::from_slice(body).unwrap_or_default();
+    if status == StatusCode::UNPROCESSABLE_ENTITY {
+        let message = object.get("message").and_then(Value::as_str);
+        checker.add_failure(write, message.unwrap_or("rejected by the API server"));
+    }
+    if !status.is_success() {
+        return None;
+    }
+    let built_in = write.built_in_kind().map(managed_by::Kind::name);
+    let expected = built_in.or(old.and_then(kind_of));
+    if kind_of(&object).is_none() || expected.is_some_and(|kind| kind_of(&object) != Some(kind)) {
+        checker.add_not_evaluated(write, "the response does not contain the object");
+        return None;
+    }
+    checker.check(write, old, &object)
+}
+
+/// Returns the stored object, or `None` if there is none.
+async fn look_up<S, Req, B>(inner: &Mutex<S>, uri: Uri) -> Result<Option<Value>, BoxError>
+where
+    S: Service<Request<Req>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    Req: From<Bytes>,
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let request = Request::get(uri).body(Req::from(Bytes::new()))?;
+    let response = send(inner, request).await?;
+    let is_found = response.status() == StatusCode::OK;
+    let body = response.into_body().collect().await.map_err(Into::into)?;
+    if is_found {
+        Ok(Some(serde_json::from_slice(&body.to_bytes())?))
+    } else {
+        Ok(None)
+    }
+}
+
+fn respond<B>(denial: &Denial) -> Result<Checked<B>, BoxError> {
+    let body = denial.status().to_string().into_bytes();
+    Ok(Response::builder()
+        .status(denial.code)
+        .body(Either::Right(Full::from(body)))?)
+}

@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+
+mod checker;
+mod layer;
+mod write;
+
+pub use layer::{WriteCheckLayer, WriteCheckService};

@@ -1,0 +1,123 @@
+//! Writes of a client, read from its HTTP requests.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request};
+use managed_by::{Kind, kinds};
+use serde_json::Value;
+
+/// A write of an object or its status.
+pub(crate) struct Write {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) how: How,
+    pub(crate) is_status: bool,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) namespace: String,
+    /// Path of the stored object; `None` for a create.
+    pub(crate) stored: Option<String>,
+}
+
+/// How a write gives the new object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Create,
+    Replace,
+    Merge,
+    JsonPatch,
+    /// Only the API server can compute the result: a server-side apply, which removes fields that the manager no longer applies, or a
+    /// strategic merge patch, which merges lists by the keys in the API's schema.
+    ByServer,
+}
+
+impl Write {
+    /// Returns `None` for reads, deletions, other subresources and cluster-scoped objects.
+    pub(crate) fn from_request<B>(request: &Request<B>) -> Option<Self> {
+        let path = request.uri().path();
+        let (prefix, resource) = path.split_once("/apis/")?;
+        let mut segments = resource.split('/');
+        let (group, version) = (segments.next()?, segments.next()?);
+        let ("namespaces", namespace) = (segments.next()?, segments.next()?) else {
+            return None;
+        };
+        let (plural, name) = (segments.next()?, segments.next());
+        let is_status = match (segments.next(), segments.next()) {
+            (None, _) => false,
+            (Some("status"), None) => true,
+            _ => return None,
+        };
+        let how = match (request.method(), name) {
+            (&Method::POST, None) => How::Create,
+            (&Method::PUT, Some(_)) => How::Replace,
+            (&Method::PATCH, Some(_)) => How::from_patch_type(request),
+            _ => return None,
+        };
+        let stored = name.map(|name| {
+            format!("{prefix}/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}")
+        });
+        Some(Self {
+            method: request.method().clone(),
+            path: path.to_owned(),
+            how,
+            is_status,
+            group: group.to_owned(),
+            version: version.to_owned(),
+            plural: plural.to_owned(),
+            namespace: namespace.to_owned(),
+            stored,
+        })
+    }
+
+    /// Returns the kind, if it is built into the library.
+    pub(crate) fn built_in_kind(&self) -> Option<&'static Kind<'static>> {
+        let is_it = |kind: &&&Kind<'_>| {
+            kind.group() == self.group
+                && kind.plural() == self.plural
+                && kind.versions().contains(&self.version.as_str())
+        };
+        kinds().iter().find(is_it).copied()
+    }
+
+    /// Returns the object that results from the write, or `None` if the client's patch is invalid, which the API server reports.
+    pub(crate) fn result(&self, stored: Option<&Value>, sent: Value) -> Option<Value> {
+        match (self.how, stored) {
+            (How::Create | How::Replace, _) => Some(sent),
+            (How::Merge, Some(stored)) => {
+                let mut object = stored.clone();
+                json_patch::merge(&mut object, &sent);
+                Some(object)
+            }
+            (How::JsonPatch, Some(stored)) => {
+                let patch: json_patch::Patch = serde_json::from_value(sent).ok()?;
+                let mut object = stored.clone();
+                json_patch::patch(&mut object, &patch).ok()?;
+                Some(object)
+            }
+            (How::Merge | How::JsonPatch, None) | (How::ByServer, _) => None,
+        }
+    }
+}
+
+impl How {
+    fn from_patch_type<B>(request: &Request<B>) -> Self {
+        let content_type = request.headers().get(CONTENT_TYPE);
+        match content_type.map(HeaderValue::as_bytes) {
+            Some(b"application/merge-patch+json") => Self::Merge,
+            Some(b"application/json-patch+json") => Self::JsonPatch,
+            _ => Self::ByServer,
+        }
+    }
+}
+
+/// Returns a copy of an object with the status of another, or without one.
+pub(crate) fn with_status_of(object: &Value, other: Option<&Value>) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        match other.and_then(|other| other.get("status")) {
+            Some(status) => drop(fields.insert("status".to_owned(), status.clone())),
+            None => drop(fields.remove("status")),
+        }
+    }
+    object
+}
