@@ -30,6 +30,10 @@ type T interface {
 // AssertCreate fails the test unless all the releases accept the creation of the Job.
 func AssertCreate(t T, job *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
+	if job == nil {
+		t.Errorf("AssertCreate: job is nil")
+		return false
+	}
 	return assert(t, "Create", job, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
 		return p.CheckCreate(ctx, job)
 	})
@@ -38,6 +42,9 @@ func AssertCreate(t T, job *batchv1.Job, releases managedby.Releases) bool {
 // AssertUpdate fails the test unless all the releases accept the update of the Job without its status.
 func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
+	if !isPair(t, "AssertUpdate", old, new) {
+		return false
+	}
 	return assert(t, "Update", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
 		return p.CheckUpdate(ctx, old, new)
 	})
@@ -47,9 +54,30 @@ func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool 
 // release are known to deny it. Warnings of this project's own rules are logged.
 func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
+	if !isPair(t, "AssertStatusUpdate", old, new) {
+		return false
+	}
 	return assert(t, "Update of the status", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
 		return p.CheckStatusUpdate(ctx, old, new)
 	})
+}
+
+// isPair fails the test unless the Jobs are two objects.
+func isPair(t T, caller string, old, new *batchv1.Job) bool {
+	t.Helper()
+	problem := ""
+	switch {
+	case old == nil:
+		problem = "old is nil: pass the stored Job. Before the first status, that is a Job with an empty status"
+	case new == nil:
+		problem = "new is nil: pass the Job that the controller writes"
+	case old == new:
+		problem = "old and new are the same object: pass a DeepCopy of the Job from before the change as old"
+	default:
+		return true
+	}
+	t.Errorf("%s: %s", caller, problem)
+	return false
 }
 
 func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, check func(context.Context, *managedby.Policy) (managedby.Findings, error)) bool {

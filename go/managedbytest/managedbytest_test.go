@@ -72,8 +72,20 @@ func TestAssertions(t *testing.T) {
 			return managedbytest.AssertStatusUpdate(t, none, running, nil)
 		}, "managedby: WithReleases needs a release", ""},
 		{"no Job", func(t managedbytest.T) bool {
+			return managedbytest.AssertCreate(t, nil, managedby.AllReleases())
+		}, "AssertCreate: job is nil", ""},
+		{"no new Job", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, nil, managedby.AllReleases())
-		}, "managedby: Change.Object is nil", ""},
+		}, "AssertStatusUpdate: new is nil: pass the Job that the controller writes", ""},
+		{"no old Job", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, nil, running, managedby.AllReleases())
+		}, "AssertStatusUpdate: old is nil: pass the stored Job. Before the first status, that is a Job with an empty status", ""},
+		{"a status that the code under test changed in place", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, tooReady, tooReady, managedby.AllReleases())
+		}, "AssertStatusUpdate: old and new are the same object: pass a DeepCopy", ""},
+		{"a Job that the code under test changed in place", func(t managedbytest.T) bool {
+			return managedbytest.AssertUpdate(t, moved, moved, managedby.AllReleases())
+		}, "AssertUpdate: old and new are the same object: pass a DeepCopy", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := recorded.New(t.Context())
