@@ -162,6 +162,13 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
+// null prints like the nil pointer in kube-apiserver's error. Older versions of apimachinery quote a nil pointer.
+type null struct{}
+
+func (null) String() string { return "null" }
+
+func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
 // TestErrorsAreKubernetesErrors checks that functions for the API server's errors work: reason, causes, list.
 func TestErrorsAreKubernetesErrors(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -189,7 +196,7 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 		if release < managedby.V1_36 {
 			want = append(want, field.Required(path.Child("startTime"), "startTime cannot be removed for unsuspended job"))
 		} else {
-			want = append(want, field.Invalid(path.Child("startTime"), (*metav1.Time)(nil), "field is immutable for unsuspended job once set"))
+			want = append(want, field.Invalid(path.Child("startTime"), null{}, "field is immutable for unsuspended job once set"))
 		}
 		if list.ToAggregate().Error() != want.ToAggregate().Error() {
 			t.Errorf("%s: %v, not %v", release, list, want)
