@@ -158,6 +158,8 @@ type Findings struct {
 	All []Finding
 	// Denials are the responses of the releases that deny; empty if none does.
 	Denials []Denial
+	// Evaluated is true if the policy has rules for the kind of the object.
+	Evaluated bool
 }
 
 // Denied returns the releases that deny.

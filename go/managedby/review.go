@@ -261,6 +261,9 @@ func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, set
 func (e *evaluation) all(request *admissionv1.AdmissionRequest) Findings {
 	all := Findings{All: e.findings()}
 	for _, o := range e.ReleaseVerdicts {
+		// The policy annotates changes of the kinds that it has rules for, unless they are malformed.
+		_, hasMode := o.AuditAnnotations["mode"]
+		all.Evaluated = all.Evaluated || hasMode || !o.Allowed
 		if !o.Allowed {
 			all.Denials = append(all.Denials, Denial{o.Releases, o.Code, o.Message, o.details(request, all.All)})
 		}

@@ -8,12 +8,17 @@
 //
 // A write that a release would deny is not sent, and the code under test gets the API server's error. A server-side apply is sent
 // first and its result checked, because only the API server can compute it.
+//
+// Each finding is reported once. At its end, a test logs how many writes were checked, and fails if there were none.
 package managedbyclient
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
+	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +55,31 @@ func WithUser(user authenticationv1.UserInfo) Option {
 // WithReader sets the reader that fetches stored objects. Pass an uncached reader if the client reads from a cache.
 func WithReader(reader client.Reader) Option {
 	return func(w *writeChecker) { w.reader = reader }
+}
+
+// WithFailHandler sets the function that fails a test of another framework, so that its summary has the line of the code under test.
+// For Ginkgo, pass its Fail: managedbyclient.New(GinkgoT(), c, managedbyclient.WithFailHandler(Fail)).
+func WithFailHandler(fail func(message string, callerSkip ...int)) Option {
+	return func(w *writeChecker) { w.report.Fail = fail }
+}
+
+// AllowNoWrites permits a test in which no write is checked. Without this option, such a test fails, because its code probably uses
+// another client.
+func AllowNoWrites() Option {
+	return func(w *writeChecker) { w.allowNoWrites = true }
+}
+
+// VerifyTestMain runs the tests of a package, and exits. The exit code is 1 if a test fails, or if a write that a release denies is made
+// after the end of its test, for example by a leaked goroutine. Without it, go test shows such a write only with -v.
+//
+//	func TestMain(m *testing.M) { managedbyclient.VerifyTestMain(m) }
+func VerifyTestMain(m *testing.M) {
+	code := m.Run()
+	if late := report.Late(); late > 0 && code == 0 {
+		fmt.Fprintf(os.Stderr, "managed-by-policy: denied writes after the end of their test: %d\n", late)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // New wraps a client, such as one for envtest or the client of a manager. For a manager that you create, see [ForManager].
@@ -97,15 +127,17 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 // and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	w := &writeChecker{t: report.To(t, report.CallersLine)}
+	w := &writeChecker{report: report.Options{Located: true}, created: report.CallersLine()}
 	for _, option := range options {
 		option(w)
 	}
+	w.t = report.To(t, w.report)
 	var err error
 	if w.policy, err = managedby.New(t.Context(), w.options...); err != nil {
 		t.Errorf("%v", err)
 		return interceptor.Funcs{}
 	}
+	t.Cleanup(w.summarize)
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			return w.create(ctx, c, obj, func() error { return c.Create(ctx, obj, opts...) })

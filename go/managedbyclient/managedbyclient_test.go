@@ -237,17 +237,43 @@ func TestClientWithoutWatch(t *testing.T) {
 	}
 }
 
-// TestWriteAfterTheEnd makes a write for a test that has ended, as a leaked goroutine would. The write is denied without a panic.
+func TestMain(m *testing.M) { managedbyclient.VerifyTestMain(m) }
+
+// TestWriteAfterTheEnd runs a test that passes and leaks a write. The write is denied without a panic, and fails the package.
 func TestWriteAfterTheEnd(t *testing.T) {
-	var c client.Client
-	if !t.Run("ends", func(t *testing.T) { c = managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build()) }) {
-		t.Fatal("it fails")
+	if os.Getenv("WRITE_AFTER_THE_END") != "" {
+		var c client.Client
+		if !t.Run("ends", func(t *testing.T) {
+			c = managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build(), managedbyclient.AllowNoWrites())
+		}) {
+			t.Fatal("it fails")
+		}
+		late := get(t, c)
+		late.Status.Ready = ptr[int32](1)
+		if err := c.Status().Update(t.Context(), late); !apierrors.IsInvalid(err) {
+			t.Errorf("%v", err)
+		}
+		return
 	}
-	late := get(t, c)
-	late.Status.Ready = ptr[int32](1)
-	if err := c.Status().Update(t.Context(), late); !apierrors.IsInvalid(err) {
-		t.Errorf("%v", err)
+	output, err := runAgain(t, "^TestWriteAfterTheEnd$", "WRITE_AFTER_THE_END=yes")
+	for _, want := range []string{"PASS\n", "after the end of the test: ", "cannot set more ready pods than active", "denied writes after the end of their test: 1\n"} {
+		if err == nil || !strings.Contains(output, want) {
+			t.Errorf("%v, missing %q:\n%s", err, want, output)
+		}
 	}
+}
+
+// runAgain runs tests of this program with an environment variable, and returns the output.
+func runAgain(t *testing.T, tests, variable string) (string, error) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := exec.CommandContext(t.Context(), program, "-test.run", tests)
+	again.Env = append(os.Environ(), variable)
+	output, err := again.CombinedOutput()
+	return string(output), err
 }
 
 // TestFailureNamesTheCaller runs a failing test, and checks its output.
@@ -259,13 +285,7 @@ func TestFailureNamesTheCaller(t *testing.T) {
 		_ = c.Status().Update(t.Context(), bad) // the line that is named
 		return
 	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	failing := exec.CommandContext(t.Context(), program, "-test.run", "^TestFailureNamesTheCaller$")
-	failing.Env = append(os.Environ(), "FAIL_AT_A_LINE=yes")
-	output, err := failing.CombinedOutput()
+	output, err := runAgain(t, "^TestFailureNamesTheCaller$", "FAIL_AT_A_LINE=yes")
 	if err == nil {
 		t.Fatalf("it passes: %s", output)
 	}
@@ -275,7 +295,7 @@ func TestFailureNamesTheCaller(t *testing.T) {
 	}
 	before, _, _ := strings.Cut(string(source), "// the line that is named")
 	want := fmt.Sprintf("    managedbyclient_test.go:%d: Status().Update of Job default/pi:\n", strings.Count(before, "\n")+1)
-	if !strings.Contains(string(output), want) || strings.Contains(string(output), "managedbyclient.go") {
+	if !strings.Contains(output, want) || strings.Contains(output, "managedbyclient.go") {
 		t.Errorf("missing %q:\n%s", want, output)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"sync/atomic"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -26,14 +28,48 @@ import (
 
 // writeChecker checks the writes of one test.
 type writeChecker struct {
-	t       *report.T
-	options []managedby.Option
-	reader  client.Reader
-	policy  *managedby.Policy
+	t             *report.T
+	report        report.Options
+	options       []managedby.Option
+	reader        client.Reader
+	policy        *managedby.Policy
+	allowNoWrites bool
+	// created is the line that created the checker.
+	created string
+	// writes counts the writes that reached the checker, and checked the evaluated ones.
+	writes, checked atomic.Int64
+}
+
+// summarize logs the number of checked writes. If there are none, it fails a test that neither failed nor was skipped.
+func (w *writeChecker) summarize() {
+	w.t.Helper()
+	writes, checked := w.writes.Load(), w.checked.Load()
+	if checked > 0 || w.allowNoWrites || isOver(w.t.T) {
+		w.t.Summarize(false, fmt.Sprintf("managedbyclient: checked %d of %d writes", checked, writes))
+		return
+	}
+	reason := "no write reached the client: the code under test has another one, or a second WithInterceptorFuncs replaced managedbyclient.Funcs"
+	if writes > 0 {
+		reason = fmt.Sprintf("no write was checked, of %d: their kinds have no rules, or the API server rejects them before it validates the object", writes)
+	}
+	if w.created != "" {
+		reason = w.created + ": " + reason
+	}
+	w.t.Summarize(true, reason+". If that is expected, use managedbyclient.AllowNoWrites()")
+}
+
+// isOver reports whether a test failed or was skipped.
+func isOver(t managedbytest.T) bool {
+	state, ok := t.(interface {
+		Failed() bool
+		Skipped() bool
+	})
+	return ok && (state.Failed() || state.Skipped())
 }
 
 func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.Object, write func() error) error {
 	w.t.Helper()
+	w.writes.Add(1)
 	kind, err := c.GroupVersionKindFor(obj)
 	if err != nil {
 		return err
@@ -47,6 +83,7 @@ func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.O
 
 func (w *writeChecker) update(ctx context.Context, c client.Client, subResource string, obj client.Object, write func() error) error {
 	w.t.Helper()
+	w.writes.Add(1)
 	kind, old := w.stored(ctx, c, subResource, obj)
 	// The API server checks for conflicts before it validates a write.
 	if old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion() {
@@ -55,14 +92,21 @@ func (w *writeChecker) update(ctx context.Context, c client.Client, subResource 
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
 	}
-	if err := w.check(ctx, call("Update", subResource), change); err != nil {
+	what := call("Update", subResource)
+	if err := w.check(ctx, what, change); err != nil {
 		return err
 	}
-	return write()
+	sent := statusOf(obj)
+	err := write()
+	if err == nil && subResource == "" {
+		w.logIgnoredStatus(what, kind, old, sent, obj)
+	}
+	return err
 }
 
 func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, dryRun bool, write func() error) error {
 	w.t.Helper()
+	w.writes.Add(1)
 	kind, old := w.stored(ctx, c, subResource, obj)
 	what := call("Patch", subResource)
 	if patch.Type() == types.ApplyPatchType {
@@ -90,12 +134,42 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 	if err := w.check(ctx, what, change); err != nil {
 		return err
 	}
-	return write()
+	err = write()
+	if err == nil && subResource == "" && !dryRun {
+		w.logIgnoredStatus(what, kind, old, statusOf(patched), obj)
+	}
+	return err
+}
+
+// logIgnoredStatus logs that the API server ignored a changed status in a write of the main resource.
+func (w *writeChecker) logIgnoredStatus(what string, kind schema.GroupVersionKind, old client.Object, sent any, returned client.Object) {
+	w.t.Helper()
+	before := statusOf(old)
+	if sent != nil && !reflect.DeepEqual(sent, before) && reflect.DeepEqual(statusOf(returned), before) {
+		w.t.Logf("%s of %s %v: the changed status is ignored: use Status().%s", what, kind.Kind, client.ObjectKeyFromObject(old), what)
+	}
+}
+
+// statusOf returns the status as decoded JSON; nil if there is none.
+func statusOf(obj client.Object) any {
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return nil
+	}
+	u, err := decoded(text)
+	if err != nil {
+		return nil
+	}
+	if status, ok := u.Object[managedby.StatusSubresource].(map[string]any); ok && len(status) > 0 {
+		return status
+	}
+	return nil
 }
 
 // apply checks a server-side apply of obj that sends body.
 func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, write func() error) error {
 	w.t.Helper()
+	w.writes.Add(1)
 	text, err := json.Marshal(obj)
 	if err != nil {
 		return err
@@ -281,6 +355,9 @@ func (w *writeChecker) check(ctx context.Context, what string, change managedby.
 			w.t.Errorf("%v", err)
 		}
 		return err
+	}
+	if findings.Evaluated {
+		w.checked.Add(1)
 	}
 	obj, ok := change.Object.(client.Object)
 	if !ok {

@@ -5,59 +5,122 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// T reports findings to a test. After the end of the test, for example from a leaked goroutine, it writes to standard error, because
-// the testing package would panic.
+// FailHandler fails a test at a location of the stack, such as Ginkgo's Fail.
+type FailHandler func(message string, callerSkip ...int)
+
+// late counts failures after the end of their test.
+var late atomic.Int64
+
+// Late returns the number of failures after the end of their test.
+func Late() int64 { return late.Load() }
+
+// T reports findings to a test, each once. After the end of the test, for example from a leaked goroutine, it writes to standard error,
+// because the testing package would panic.
 type T struct {
 	managedbytest.T
-	locate func() string
-	mutex  sync.Mutex
-	ended  bool
+	options  Options
+	mutex    sync.Mutex
+	ended    bool
+	failures int
+	// repeats counts the repetitions of each text, and texts has the texts in their order.
+	repeats map[string]int
+	texts   []string
 }
 
-// To returns a T for a test. If locate is not nil, it returns the location in the code under test, or an empty string.
-func To(t managedbytest.T, locate func() string) *T {
-	r := &T{T: t, locate: locate}
-	t.Cleanup(func() {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		r.ended = true
-	})
+// Options configures a T.
+type Options struct {
+	// Located adds the location in the code under test to each text.
+	Located bool
+	// Fail fails the test instead of Errorf, if it is set.
+	Fail FailHandler
+}
+
+// To returns a T for a test.
+func To(t managedbytest.T, options Options) *T {
+	r := &T{T: t, options: options, repeats: map[string]int{}}
+	t.Cleanup(r.end)
 	return r
+}
+
+// end reports repetitions, and ends the test.
+func (r *T) end() {
+	r.Helper()
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, text := range r.texts {
+		if n := r.repeats[text]; n > 0 {
+			first, _, _ := strings.Cut(text, "\n")
+			times := "times"
+			if n == 1 {
+				times = "time"
+			}
+			r.write(false, fmt.Sprintf("%s: %d more %s", strings.TrimSuffix(first, ":"), n, times))
+		}
+	}
+	r.ended = true
 }
 
 // Errorf fails the test.
 func (r *T) Errorf(format string, args ...any) {
 	r.Helper()
-	r.report(true, fmt.Sprintf(format, args...))
+	r.report(true, r.locate()+fmt.Sprintf(format, args...))
 }
 
 // Logf logs to the test.
 func (r *T) Logf(format string, args ...any) {
 	r.Helper()
-	r.report(false, fmt.Sprintf(format, args...))
+	r.report(false, r.locate()+fmt.Sprintf(format, args...))
+}
+
+// Summarize reports a text about the whole test, which has no location in the code under test.
+func (r *T) Summarize(fails bool, text string) {
+	r.Helper()
+	r.report(fails, text)
+}
+
+// locate returns the location in the code under test as a prefix.
+func (r *T) locate() string {
+	if !r.options.Located {
+		return ""
+	}
+	if line := CallersLine(); line != "" {
+		return line + ": "
+	}
+	return ""
 }
 
 func (r *T) report(fails bool, text string) {
 	r.Helper()
-	if r.locate != nil {
-		if line := r.locate(); line != "" {
-			text = line + ": " + text
-		}
-	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if r.ended && fails {
+		late.Add(1)
+	}
+	if n, known := r.repeats[text]; known {
+		r.repeats[text] = n + 1
+		return
+	}
+	r.repeats[text] = 0
+	r.texts = append(r.texts, text)
 	if r.ended {
 		fmt.Fprintf(os.Stderr, "managed-by-policy: after the end of the test: %s\n", text)
 		return
 	}
+	r.write(fails, text)
+}
+
+func (r *T) write(fails bool, text string) {
+	r.Helper()
 	// Errorf would print a location in this package before the text.
 	if tb, ok := r.T.(testing.TB); ok && ownsOutput(tb) {
 		fmt.Fprintf(tb.Output(), "%s\n", text)
@@ -67,10 +130,34 @@ func (r *T) report(fails bool, text string) {
 		return
 	}
 	if fails {
-		r.T.Errorf("%s", text)
+		r.fail(text)
 	} else {
 		r.T.Logf("%s", text)
 	}
+}
+
+// fail fails a test that is not of the testing package. Ginkgo panics to end the goroutine, which would end the process if it is not
+// the goroutine of the test. Ginkgo has recorded the failure, so the code under test continues and gets the API server's error.
+func (r *T) fail(text string) {
+	r.Helper()
+	r.failures++
+	defer func() {
+		if p := recover(); p != nil {
+			if !strings.HasPrefix(reflect.TypeOf(p).PkgPath(), "github.com/onsi/ginkgo/") {
+				panic(p)
+			}
+			// Ginkgo keeps only the first failure of a spec.
+			if r.failures > 1 {
+				r.T.Logf("%s", text)
+			}
+		}
+	}()
+	if r.options.Fail != nil {
+		_, depth := caller()
+		r.options.Fail(text, depth)
+		return
+	}
+	r.T.Errorf("%s", text)
 }
 
 // ownsOutput reports whether t is a type of the testing package. A wrapper may have its own Errorf.
@@ -86,15 +173,23 @@ func ownsOutput(t testing.TB) bool {
 // CallersLine returns file and line of the code that called a client: the innermost frame outside this module, managedbytest and
 // controller-runtime.
 func CallersLine() string {
+	if frame, _ := caller(); frame.Function != "" {
+		return fmt.Sprintf("%s:%d", short(frame.File), frame.Line)
+	}
+	return ""
+}
+
+// caller returns the frame for CallersLine, and its depth: 0 for the caller of this function. Without such a frame, both are zero.
+func caller() (runtime.Frame, int) {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for {
+	for depth := 0; ; depth++ {
 		frame, more := frames.Next()
 		if frame.Function != "" && !isSkipped(frame.Function) {
-			return fmt.Sprintf("%s:%d", short(frame.File), frame.Line)
+			return frame, depth
 		}
 		if !more {
-			return ""
+			return runtime.Frame{}, 0
 		}
 	}
 }
@@ -106,6 +201,8 @@ var skipped = []string{
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest.",
 	"sigs.k8s.io/controller-runtime/",
 	"runtime.",
+	"testing.",
+	"github.com/onsi/ginkgo/",
 }
 
 func isSkipped(function string) bool {

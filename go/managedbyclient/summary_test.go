@@ -1,0 +1,124 @@
+package managedbyclient_test
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+)
+
+// TestRepeatedFinding retries a denied write, as controller-runtime does.
+func TestRepeatedFinding(t *testing.T) {
+	r := recorded.New(t.Context())
+	c := clientOf(r, "built with Funcs", job())
+	for range 8 {
+		bad := get(t, c)
+		bad.Status.Ready = ptr[int32](1)
+		if err := c.Status().Update(t.Context(), bad); !apierrors.IsInvalid(err) {
+			t.Errorf("%v", err)
+		}
+	}
+	r.End()
+	if len(r.Failures) != 1 {
+		t.Errorf("not one failure: %q", r.Failures)
+	}
+	first, _, _ := strings.Cut(r.Failures[0], "\n")
+	if logs := strings.Join(r.Logs, "\n"); !strings.Contains(logs, first+" 7 more times") || !strings.Contains(logs, "checked 8 of 8 writes") {
+		t.Errorf("logs %s", logs)
+	}
+}
+
+// TestNoWriteIsChecked makes tests that check nothing.
+func TestNoWriteIsChecked(t *testing.T) {
+	builder := func(r *recorded.T, options ...managedbyclient.Option) *fake.ClientBuilder {
+		return fake.NewClientBuilder().WithObjects(job()).WithInterceptorFuncs(managedbyclient.Funcs(r, options...))
+	}
+	touch := func(t *testing.T, c client.Client) {
+		t.Helper()
+		is := get(t, c)
+		is.Labels = map[string]string{"touched": "yes"}
+		if err := c.Update(t.Context(), is); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		run           func(t *testing.T, r *recorded.T)
+		failure, logs string
+	}{
+		"a second WithInterceptorFuncs": {func(t *testing.T, r *recorded.T) {
+			touch(t, builder(r).WithInterceptorFuncs(interceptor.Funcs{}).Build())
+		}, "no write reached the client", ""},
+		"no write": {func(_ *testing.T, r *recorded.T) { builder(r).Build() }, "no write reached the client", ""},
+		"another kind": {func(t *testing.T, r *recorded.T) {
+			other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "default"}}
+			if err := builder(r).Build().Create(t.Context(), other); err != nil {
+				t.Error(err)
+			}
+		}, "no write was checked, of 1", ""},
+		"no write, which is allowed": {
+			func(_ *testing.T, r *recorded.T) { builder(r, managedbyclient.AllowNoWrites()).Build() }, "", "checked 0 of 0 writes",
+		},
+		"a write": {func(t *testing.T, r *recorded.T) { touch(t, builder(r).Build()) }, "", "checked 1 of 1 writes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := recorded.New(t.Context())
+			test.run(t, r)
+			r.End()
+			failures, logs := strings.Join(r.Failures, "\n"), strings.Join(r.Logs, "\n")
+			if !strings.Contains(failures, test.failure) || (failures == "") != (test.failure == "") || !strings.Contains(logs, test.logs) {
+				t.Errorf("fails with %q, logs %q", failures, logs)
+			}
+			if failures != "" && !strings.HasPrefix(failures, "summary_test.go:") {
+				t.Errorf("names another line: %s", failures)
+			}
+		})
+	}
+}
+
+// TestSkippedTestMakesNoWrite would fail if a skipped test had to check a write.
+func TestSkippedTestMakesNoWrite(t *testing.T) {
+	if !t.Run("skipped", func(t *testing.T) {
+		managedbyclient.Funcs(t)
+		t.Skip("needs nothing")
+	}) {
+		t.Error("it fails")
+	}
+}
+
+// TestIgnoredStatus writes a status through the main resource, which the API server ignores.
+func TestIgnoredStatus(t *testing.T) {
+	for name, write := range map[string]func(t *testing.T, c client.Client, old, new *batchv1.Job) error{
+		"Update": func(t *testing.T, c client.Client, _, new *batchv1.Job) error { return c.Update(t.Context(), new) },
+		"Patch": func(t *testing.T, c client.Client, old, new *batchv1.Job) error {
+			return c.Patch(t.Context(), new, client.MergeFrom(old))
+		},
+	} {
+		for _, active := range []int32{0, 1} {
+			r := recorded.New(t.Context())
+			c := clientOf(r, "wrapped by New", job())
+			old := get(t, c)
+			new := old.DeepCopy()
+			new.Labels, new.Status.Active = map[string]string{"touched": "yes"}, active
+			if err := write(t, c, old, new); err != nil {
+				t.Fatal(err)
+			}
+			logs := strings.Join(r.Logs, "\n")
+			want := name + " of Job default/pi: the changed status is ignored: use Status()." + name
+			if isLogged := strings.Contains(logs, want); isLogged != (active == 1) || len(r.Failures) != 0 {
+				t.Errorf("%s, %d active: logs %q, failures %q", name, active, logs, r.Failures)
+			}
+			if stored := get(t, c).Status.Active; stored != 0 {
+				t.Errorf("the status is stored: %d", stored)
+			}
+		}
+	}
+}
