@@ -336,13 +336,14 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 .PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
 go-test: go/managedby/module.wasm noop.wasm target/expected.ndjson ## Test the Go modules (needs Go)
 	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
+	cd go/envtest && go test ./ginkgo
 
 go-race: go/managedby/module.wasm noop.wasm # Run the concurrency tests of the Go module with the race detector (needs Go and a C compiler)
 	cd go && go test -race -run 'AtOnce|Context|Guest|Memory' ./managedby
 
 go-envtest: go/managedby/module.wasm # Test the wrapped client against a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
 	@if command -v kube-apiserver >/dev/null && command -v etcd >/dev/null; then \
-		cd go/envtest && go test ./...; \
+		cd go/envtest && go test .; \
 	else \
 		echo "skipped: kube-apiserver or etcd is not on the PATH"; \
 	fi
