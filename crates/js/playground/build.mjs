@@ -24,7 +24,7 @@ if (process.argv.includes("--serve")) {
 /** Builds the page for release. */
 async function build() {
   mkdirSync(at("generated"), { recursive: true });
-  writeFileSync(at("generated/examples.json"), JSON.stringify(examples()));
+  writeFileSync(at("generated/examples.json"), JSON.stringify(await examples()));
   execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
@@ -33,7 +33,7 @@ async function build() {
   cpSync(at("src/sample.ndjson"), join(out, "sample.ndjson"));
   cpSync(at("node_modules/managed-by/managed_by.wasm"), join(out, "managed_by.wasm"));
   await esbuild.build({
-    entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/replay-worker.ts")],
+    entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/evaluation-worker.ts"), at("src/replay-worker.ts")],
     outdir: out,
     bundle: true,
     format: "esm",
@@ -83,27 +83,25 @@ async function serviceWorker() {
 }
 
 /** Returns the requests of `examples/` as inputs of the page. */
-function examples() {
+async function examples() {
+  const { kinds } = await import("managed-by");
   const folder = join(root, "examples");
-  const topics = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return topics
-    .map((topic) => topic.name)
-    .sort()
-    .flatMap((topic) => {
-      const names = readdirSync(join(folder, topic)).filter((name) => name.endsWith(".json")).sort();
-      return names.map((name) => example(topic, join(folder, topic, name)));
-    });
+  const topics = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const paths = topics.sort().flatMap((topic) => readdirSync(join(folder, topic)).filter((name) => name.endsWith(".json")).sort().map((name) => join(folder, topic, name)));
+  const requests = paths.map((path) => ({ path, request: JSON.parse(readFileSync(path, "utf8")).request }));
+  const names = ["Kueue", "MultiKueue", "API", ...kinds().map(({ kind }) => kind), ...requests.map(({ request }) => request.kind.kind)];
+  return requests.map(({ path, request }) => example(path, request, names));
 }
 
-function example(topic, path) {
-  const { request } = JSON.parse(readFileSync(path, "utf8"));
+function example(path, request, names) {
+  const topic = basename(dirname(path));
   const yaml = (object) => (object ? stringify(object, { lineWidth: 0 }) : "");
   const operation = request.subResource === "status" ? "status" : request.operation === "UPDATE" ? "update" : "create";
   const name = basename(path, ".json");
   return {
     name: `${topic}/${name}`,
     topic,
-    title: title(name),
+    title: title(name, names),
     input: {
       operation,
       object: yaml(request.object),
@@ -115,9 +113,10 @@ function example(topic, path) {
   };
 }
 
-/** Converts a file name such as `04-typo-in-the-reserved-value` to a title. */
-function title(name) {
-  const words = name.replace(/^\d+-/, "").replaceAll("-", " ");
+/** Converts a file name such as `02-jobset-with-orphaned-jobs` to a title, with the spelling of the given names. */
+function title(name, names) {
+  const spelling = new Map(names.flatMap((name) => [name, `${name}s`]).map((name) => [name.toLowerCase(), name]));
+  const words = name.replace(/^\d+-/, "").split("-").map((word) => spelling.get(word) ?? word).join(" ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

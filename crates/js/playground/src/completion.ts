@@ -22,24 +22,24 @@ function lineOf(text: string): Line | undefined {
   }
   const groups = KEY.exec(text)?.groups;
   const indent = groups?.["indent"]?.length ?? 0;
-  const marks = groups?.["dashes"] ?? "";
-  const dashes = [...marks.matchAll(/-/g)].map((match) => indent + match.index);
-  return { column: indent + marks.length, dashes, key: groups?.["key"]?.replaceAll(/^["']|["']$/g, "") };
+  const prefix = groups?.["dashes"] ?? "";
+  const dashes = dashesOf(prefix).map((column) => indent + column);
+  return { column: indent + prefix.length, dashes, key: groups?.["key"]?.replaceAll(/^["']|["']$/g, "") };
 }
 
 /** Returns the path of the mapping that contains a line at this column: the preceding keys with less indentation. */
 export function pathAt(doc: Text, lineNumber: number, column: number, dashes: number[]): Path {
   const path: Path = [];
   let inner = column;
-  const climb = (marks: number[]): void => {
-    for (const dash of [...marks].reverse()) {
+  const enterItems = (columns: number[]): void => {
+    for (const dash of [...columns].reverse()) {
       if (dash < inner) {
         path.unshift(0);
         inner = dash;
       }
     }
   };
-  climb(dashes);
+  enterItems(dashes);
   // A list may have the same indentation as its key.
   let mayEqual = dashes.length > 0;
   for (let n = lineNumber - 1; n >= 1 && (inner > 0 || mayEqual); n -= 1) {
@@ -54,13 +54,13 @@ export function pathAt(doc: Text, lineNumber: number, column: number, dashes: nu
       mayEqual = false;
     }
     const before = inner;
-    climb(line.dashes);
+    enterItems(line.dashes);
     mayEqual ||= inner < before;
   }
   return path;
 }
 
-function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
+function resolveReference(root: Schema, schema: Schema | undefined): Schema | undefined {
   const name = schema?.$ref?.replace("#/$defs/", "");
   return name === undefined ? schema : { ...root.$defs?.[name], ...schema };
 }
@@ -68,73 +68,77 @@ function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
 /** Returns the schema at a path, if there is one. */
 export function schemaAt(root: Schema, path: Path): Schema | undefined {
   let schema: Schema | undefined = root;
-  for (const step of path) {
-    if (step === 0) {
-      schema = resolve(root, schema?.items);
+  for (const segment of path) {
+    if (segment === 0) {
+      schema = resolveReference(root, schema?.items);
     } else {
-      const more: Schema | boolean | undefined = schema?.additionalProperties;
-      schema = resolve(root, schema?.properties?.[step] ?? (typeof more === "object" ? more : undefined));
+      const additional: Schema | boolean | undefined = schema?.additionalProperties;
+      schema = resolveReference(root, schema?.properties?.[segment] ?? (typeof additional === "object" ? additional : undefined));
     }
   }
   return schema;
 }
 
 /** Suggests keys and values from the schema of the document. */
-export function completeBy(schemaOf: (doc: Text) => Schema): (context: CompletionContext) => CompletionResult | null {
+export function completeBy(schemaOf: (doc: Text, position: number) => Schema): (context: CompletionContext) => CompletionResult | null {
   return (context) => {
     const { doc } = context.state;
     const line = doc.lineAt(context.pos);
     const before = line.text.slice(0, context.pos - line.from);
-    const root = schemaOf(doc);
+    const root = schemaOf(doc, context.pos);
     const value = /^(?<start>\s*(?:- +)*)(?<key>[^\s:#-][^:#]*):\s+(?<typed>["']?[^\s"']*)$/.exec(before)?.groups;
     if (value !== undefined) {
       const { start = "", key = "", typed = "" } = value;
-      const marks = [...start.matchAll(/-/g)].map((match) => match.index);
-      const path = pathAt(doc, line.number, start.length, marks);
+      const path = pathAt(doc, line.number, start.length, dashesOf(start));
       const schema = schemaAt(root, [...path, key.replaceAll(/^["']|["']$/g, "")]);
-      return proposals(values(schema), context.pos - typed.length, context);
+      return completionResult(valueCompletions(schema), context.pos - typed.length, context);
     }
     const started = /^(?<start>\s*(?:- +)*)(?<typed>["']?[\w./-]*)$/.exec(before)?.groups;
     if (started === undefined) {
       return null;
     }
     const { start = "", typed = "" } = started;
-    const marks = [...start.matchAll(/-/g)].map((match) => match.index);
-    const schema = schemaAt(root, pathAt(doc, line.number, start.length, marks));
-    const options = [...keys(schema, doc), ...(marks.length > 0 ? values(schema) : [])];
-    return proposals(options, context.pos - typed.length, context);
+    const dashes = dashesOf(start);
+    const schema = schemaAt(root, pathAt(doc, line.number, start.length, dashes));
+    const options = [...keyCompletions(schema), ...(dashes.length > 0 ? valueCompletions(schema) : [])];
+    return completionResult(options, context.pos - typed.length, context);
   };
 }
 
-function proposals(options: Completion[], from: number, context: CompletionContext): CompletionResult | null {
-  const isAsked = context.explicit || context.pos > from || context.matchBefore(/: $/) !== null;
-  return options.length > 0 && isAsked ? { from, options, validFor: /^["']?[\w./-]*$/ } : null;
+/** Returns the columns of the dashes at the start of a line. */
+function dashesOf(start: string): number[] {
+  return [...start.matchAll(/-/g)].map((match) => match.index);
 }
 
-function keys(schema: Schema | undefined, doc: Text): Completion[] {
-  return Object.entries(schema?.properties ?? {}).map(([key, of]) => {
-    const types = [of.type].flat().filter((type) => type !== undefined && type !== "null");
+function completionResult(options: Completion[], from: number, context: CompletionContext): CompletionResult | null {
+  const isRequested = context.explicit || context.pos > from || context.matchBefore(/: $/) !== null;
+  return options.length > 0 && isRequested ? { from, options, validFor: /^["']?[\w./-]*$/ } : null;
+}
+
+function keyCompletions(schema: Schema | undefined): Completion[] {
+  return Object.entries(schema?.properties ?? {}).map(([key, property]) => {
+    const types = [property.type].flat().filter((type) => type !== undefined && type !== "null");
     const isNested = types.includes("object") || types.includes("array");
     return {
       label: key,
       apply: isNested ? `${key}:` : `${key}: `,
       type: "property",
-      detail: of.enum === undefined ? types.join(" ") : "",
-      boost: doc.length === 0 ? 0 : 1,
-      ...(of.description ? { info: of.description } : {}),
+      detail: property.enum === undefined ? types.join(" ") : "",
+      boost: 1,
+      ...(property.description ? { info: property.description } : {}),
     };
   });
 }
 
-function values(schema: Schema | undefined): Completion[] {
-  const given = [...(schema?.enum ?? []), ...(schema?.examples ?? []), ...(Array.isArray(schema?.items?.enum) ? schema.items.enum : [])];
-  return given
+function valueCompletions(schema: Schema | undefined): Completion[] {
+  const values = [...(schema?.enum ?? []), ...(schema?.examples ?? []), ...(Array.isArray(schema?.items?.enum) ? schema.items.enum : [])];
+  return values
     .filter((value) => value !== null)
-    .map((value) => ({ label: written(value), type: "enum", ...(schema?.description ? { info: schema.description } : {}) }));
+    .map((value) => ({ label: toScalar(value), type: "enum", ...(schema?.description ? { info: schema.description } : {}) }));
 }
 
 /** Quotes a string that YAML would read as a number or boolean. */
-function written(value: unknown): string {
+function toScalar(value: unknown): string {
   const text = String(value);
   return typeof value === "string" && /^(\d.*|true|false|null|yes|no|on|off)$/i.test(text) ? JSON.stringify(text) : text;
 }

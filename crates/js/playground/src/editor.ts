@@ -3,9 +3,9 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, t
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
-import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { type Diagnostic, diagnosticCount, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Chunk } from "@codemirror/merge";
-import { EditorState, StateEffect, StateField, Text } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, StateEffect, StateField, type Text } from "@codemirror/state";
 import {
   Decoration,
   type DecorationSet,
@@ -16,6 +16,9 @@ import {
   highlightSpecialChars,
   keymap,
   lineNumbers,
+  MatchDecorator,
+  ViewPlugin,
+  type ViewUpdate,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
@@ -26,6 +29,39 @@ const colours = HighlightStyle.define([
   { tag: [tags.comment, tags.lineComment], color: "var(--syntax-comment)", fontStyle: "italic" },
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace, tags.meta], color: "var(--syntax-mark)" },
 ]);
+
+/** Length of a text for which the parser needs too long after each key. */
+const LONG = 50_000;
+
+/** Marks for the visible lines of a long text. */
+const LINE_TOKENS = new MatchDecorator({
+  regexp: /(?<key>(?<=^\s*(?:- +)*)[^\s:#'"{}[\],-][^\s:#{}[\],]*(?=:(?:\s|$)))|(?<comment>(?<=^|\s)#.*$)|(?<atom>(?<=[:,[-]\s+)(?:true|false|null|-?\d[\d.]*)(?=\s*(?:$|[,\]}])))/g,
+  decoration: ({ groups }) => LINE_MARKS[groups?.["key"] !== undefined ? "key" : groups?.["comment"] !== undefined ? "comment" : "atom"],
+});
+const LINE_MARKS = { key: Decoration.mark({ class: "yaml-key" }), comment: Decoration.mark({ class: "yaml-comment" }), atom: Decoration.mark({ class: "yaml-atom" }) };
+
+const lineHighlighting = ViewPlugin.define(
+  (view) => ({
+    decorations: LINE_TOKENS.createDeco(view),
+    update(update: ViewUpdate) {
+      this.decorations = LINE_TOKENS.updateDeco(update, this.decorations);
+    },
+  }),
+  { decorations: ({ decorations }) => decorations },
+);
+
+/** Highlighting of a text: by its syntax tree, or if it is long, by its visible lines. */
+function highlightingFor(length: number): Extension {
+  return length > LONG ? lineHighlighting : [yaml(), syntaxHighlighting(colours)];
+}
+
+const highlighting = new Compartment();
+
+/** Switches the highlighting when a text becomes long or short. */
+const switchHighlighting = EditorState.transactionExtender.of(({ docChanged, startState, newDoc }) => {
+  const isLong = newDoc.length > LONG;
+  return docChanged && isLong !== startState.doc.length > LONG ? { effects: highlighting.reconfigure(highlightingFor(newDoc.length)) } : null;
+});
 
 /** Theme for the classes that CodeMirror generates, in addition to the style sheet. */
 const look = EditorView.theme({
@@ -56,31 +92,40 @@ const look = EditorView.theme({
   ".cm-diagnosticSource": { color: "var(--muted)", opacity: "1" },
 });
 
-const setBaseline = StateEffect.define<string | undefined>();
+const setBaseline = StateEffect.define<Text | undefined>();
 
-/** Highlights lines that differ from another text. */
-const changedLines = StateField.define<{ baseline: Text | undefined; marks: DecorationSet }>({
-  create: () => ({ baseline: undefined, marks: Decoration.none }),
+/** Lines that differ from another text. */
+interface ChangedLines {
+  baseline: Text | undefined;
+  chunks: readonly Chunk[];
+  marks: DecorationSet;
+}
+
+/** Highlights the changed lines. */
+const changedLines = StateField.define<ChangedLines>({
+  create: () => ({ baseline: undefined, chunks: [], marks: Decoration.none }),
   update(value, transaction) {
-    let baseline = value.baseline;
-    for (const effect of transaction.effects) {
-      if (effect.is(setBaseline)) {
-        baseline = effect.value === undefined ? undefined : Text.of(effect.value.split("\n"));
-      }
+    const { newDoc, changes, docChanged } = transaction;
+    const baseline = transaction.effects.reduce((last, effect) => (effect.is(setBaseline) ? effect.value : last), value.baseline);
+    if (baseline === undefined) {
+      return value.baseline === undefined ? value : { baseline, chunks: [], marks: Decoration.none };
     }
-    if (baseline === value.baseline && !transaction.docChanged) {
+    if (baseline === value.baseline && !docChanged) {
       return value;
     }
-    return { baseline, marks: baseline === undefined ? Decoration.none : marksOf(baseline, transaction.newDoc) };
+    // After a key, only the chunks near it are compared again.
+    const chunks = baseline === value.baseline ? Chunk.updateB(value.chunks, baseline, newDoc, changes, DIFF) : Chunk.build(baseline, newDoc, DIFF);
+    return { baseline, chunks, marks: marksOf(chunks, newDoc) };
   },
   provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
 });
 
+const DIFF = { scanLimit: 500 };
 const CHANGED = Decoration.line({ class: "changed-line" });
 
-function marksOf(baseline: Text, doc: Text): DecorationSet {
+function marksOf(chunks: readonly Chunk[], doc: Text): DecorationSet {
   const marks = [];
-  for (const chunk of Chunk.build(baseline, doc, { scanLimit: 500 })) {
+  for (const chunk of chunks) {
     for (let at = chunk.fromB; at < chunk.endB && at <= doc.length; ) {
       const line = doc.lineAt(at);
       marks.push(CHANGED.range(line.from));
@@ -90,13 +135,19 @@ function marksOf(baseline: Text, doc: Text): DecorationSet {
   return Decoration.set(marks);
 }
 
+/** Functions that an editor calls when the user edits the text or moves the cursor. */
+interface Listeners {
+  onEdit(): void;
+  onCursor?(position: number, length: number): void;
+}
+
 /** YAML editor. */
 export class Editor {
   readonly #view: EditorView;
   /** True while the page itself changes the text. */
   #isQuiet = false;
 
-  constructor(parent: HTMLElement, label: string, complete: CompletionSource, onChange: () => void) {
+  constructor(parent: HTMLElement, label: string, complete: CompletionSource, { onEdit, onCursor }: Listeners) {
     this.#view = new EditorView({
       parent,
       state: EditorState.create({
@@ -112,8 +163,8 @@ export class Editor {
           indentOnInput(),
           bracketMatching(),
           closeBrackets(),
-          yaml(),
-          syntaxHighlighting(colours),
+          highlighting.of(highlightingFor(0)),
+          switchHighlighting,
           look,
           changedLines,
           autocompletion({ override: [complete], icons: false }),
@@ -121,13 +172,27 @@ export class Editor {
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged && !this.#isQuiet) {
-              onChange();
+            if (this.#isQuiet) {
+              return;
+            }
+            if (update.docChanged) {
+              onEdit();
+            } else if (update.selectionSet) {
+              onCursor?.(this.cursor, update.state.doc.length);
             }
           }),
         ],
       }),
     });
+  }
+
+  get doc(): Text {
+    return this.#view.state.doc;
+  }
+
+  /** Position of the cursor. */
+  get cursor(): number {
+    return this.#view.state.selection.main.head;
   }
 
   get text(): string {
@@ -146,20 +211,34 @@ export class Editor {
 
   /** Underlines findings. Clamps positions, because the text may be newer than the findings. */
   show(diagnostics: Diagnostic[]): void {
+    if (diagnostics.length === 0 && diagnosticCount(this.#view.state) === 0) {
+      return;
+    }
     const end = this.#view.state.doc.length;
     const within = diagnostics.map((d) => ({ ...d, from: Math.min(d.from, end), to: Math.min(Math.max(d.to, d.from), end) }));
     this.#view.dispatch(setDiagnostics(this.#view.state, within));
   }
 
   /** Highlights lines that differ from the given text, if any. */
-  compareWith(baseline: string | undefined): void {
-    this.#view.dispatch({ effects: setBaseline.of(baseline) });
+  compareWith(baseline: Text | undefined): void {
+    if (baseline !== this.#view.state.field(changedLines).baseline) {
+      this.#view.dispatch({ effects: setBaseline.of(baseline) });
+    }
   }
 
   /** Scrolls a position to the center. */
   reveal(from: number): void {
     const at = Math.min(from, this.#view.state.doc.length);
     this.#view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });
+  }
+
+  /** Moves the cursor to a line, without an event and without the focus. */
+  moveToLine(line: number): void {
+    const { from } = this.doc.line(Math.min(line, this.doc.lines));
+    this.#isQuiet = true;
+    this.#view.dispatch({ selection: { anchor: from } });
+    this.#isQuiet = false;
+    this.reveal(from);
   }
 
   /** Moves the cursor to a position and focuses the editor. */

@@ -12,22 +12,22 @@ export interface Example {
 
 export const EXAMPLES = generated as Example[];
 
-/** Titles of the topics. */
+/** Titles of the topics, in the order of the list. */
 const TOPICS: Record<string, string> = {
-  custom: "Kinds of your own",
-  field: "The field of a Job",
+  field: "managedBy of Jobs and CronJobs",
+  status: "Status of Jobs",
+  site: "Rules of a cluster",
   kinds: "Other kinds",
-  site: "Rules of a site",
-  status: "The status of a Job",
+  custom: "Custom kinds",
 };
 
 /** Fills the list of examples. The first option selects none. */
-export function fillChoices(select: HTMLSelectElement, none: string): void {
+export function fillExamples(select: HTMLSelectElement, none: string): void {
   const option = (value: string, text: string): HTMLOptionElement => new Option(text, value);
   select.replaceChildren(option("", none));
-  for (const topic of new Set(EXAMPLES.map((example) => example.topic))) {
+  for (const [topic, label] of Object.entries(TOPICS)) {
     const group = document.createElement("optgroup");
-    group.label = TOPICS[topic] ?? topic;
+    group.label = label;
     group.append(...EXAMPLES.filter((example) => example.topic === topic).map(({ name, title }) => option(name, title)));
     select.append(group);
   }

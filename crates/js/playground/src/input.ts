@@ -19,7 +19,7 @@ export interface Input {
 export const EMPTY: Input = { operation: "create", object: "", oldObject: "", username: "", groups: "", settings: "" };
 
 /** Default input: a valid object with a typo in `managedBy`. */
-export const FIRST: Input = {
+export const DEFAULT_INPUT: Input = {
   ...EMPTY,
   object: `apiVersion: batch/v1
 kind: Job
@@ -39,7 +39,7 @@ const PREFIX = "q1=";
 
 /** Encodes the input as a URL fragment: deflated JSON in base64url. */
 export async function toFragment(input: Input): Promise<string> {
-  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(input)));
+  const bytes = await pipeThrough(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(input)));
   let binary = "";
   for (const byte of bytes) {
     binary += String.fromCharCode(byte);
@@ -60,25 +60,25 @@ export async function fromFragment(fragment: string): Promise<Input | undefined>
   }
   try {
     const binary = atob(text.slice(PREFIX.length).replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = await through(new DecompressionStream("deflate-raw"), Uint8Array.from(binary, (c) => c.charCodeAt(0)));
-    return checked(JSON.parse(new TextDecoder().decode(bytes)));
+    const bytes = await pipeThrough(new DecompressionStream("deflate-raw"), Uint8Array.from(binary, (c) => c.charCodeAt(0)));
+    return parseInput(JSON.parse(new TextDecoder().decode(bytes)));
   } catch {
     return undefined;
   }
 }
 
-async function through(stream: CompressionStream | DecompressionStream, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+async function pipeThrough(stream: CompressionStream | DecompressionStream, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const out = new Blob([bytes]).stream().pipeThrough(stream);
   return new Uint8Array(await new Response(out).arrayBuffer());
 }
 
 /** Validates untrusted input from a link. Invalid fields become empty. */
-export function checked(value: unknown): Input | undefined {
+export function parseInput(value: unknown): Input | undefined {
   if (typeof value !== "object" || value === null) {
     return undefined;
   }
-  const given = value as Record<string, unknown>;
-  const text = (key: string): string => (typeof given[key] === "string" ? given[key] : "");
+  const fields = value as Record<string, unknown>;
+  const text = (key: string): string => (typeof fields[key] === "string" ? fields[key] : "");
   const operation = text("operation");
   return {
     operation: operation === "update" || operation === "status" ? operation : "create",

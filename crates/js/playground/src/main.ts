@@ -1,58 +1,73 @@
 // The page: input on the left, result on the right, updated as you type.
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import { type AdmissionRequest, explain, init, kinds, releases, rules, settingsSchema } from "managed-by/web";
-import { evaluateInput, type Part, type Result, verdictOf } from "./result.js";
+import { type AdmissionRequest, explain, kinds, releases, rules, settingsSchema } from "managed-by/web";
 import { completeBy } from "./completion.js";
 import { byId } from "./dom.js";
-import { NARROW } from "./machine.js";
+import { documentAt, documentsOf } from "./documents.js";
 import { Editor } from "./editor.js";
-import { EXAMPLES, fillChoices } from "./examples.js";
-import { FIRST, fromFragment, isShared, type Operation, type Input, toFragment } from "./input.js";
+import { type EditorId, type Entry, type Evaluation, SETTINGS } from "./evaluation.js";
+import { EvaluationClient } from "./evaluation-client.js";
+import type { EvaluationResponse } from "./evaluation-worker.js";
+import { EXAMPLES, fillExamples } from "./examples.js";
+import { DEFAULT_INPUT, fromFragment, type Input, isShared, type Operation, toFragment } from "./input.js";
 import { ReplayView } from "./replay-view.js";
 import { forget, save, saved } from "./saved.js";
 import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
-import { recall, switchWith } from "./theme.js";
-import { SETTINGS, show } from "./view.js";
+import { NARROW } from "./state-diagram.js";
+import { restoreTheme, switchThemeWith } from "./theme.js";
+import { showEvaluation, showFailure } from "./view.js";
 import { toYaml } from "./yaml.js";
 
-recall();
+restoreTheme();
 
-const PARTS: Part[] = ["object", "oldObject", "settings"];
+const EDITORS: EditorId[] = ["object", "oldObject", "settings"];
 const username = byId<HTMLInputElement>("username");
 const groups = byId<HTMLInputElement>("groups");
 const operation = byId<HTMLSelectElement>("operation");
-const choices = byId<HTMLSelectElement>("example");
+const example = byId<HTMLSelectElement>("example");
 const release = byId<HTMLSelectElement>("release");
 const resultPanel = byId("result");
 const spoken = byId("spoken");
 
-fillChoices(choices, "Choose an example");
-switchWith(byId("theme"));
+fillExamples(example, "Choose an example");
+switchThemeWith(byId("theme"));
 if ("serviceWorker" in navigator && location.protocol === "https:" || location.hostname === "localhost") {
   // Optional: with the service worker, the page also works offline.
   navigator.serviceWorker?.register(new URL("./sw.js", import.meta.url)).catch(() => undefined);
 }
 
-await init();
-
 const NEWEST = releases().at(-1) ?? SETTINGS;
-const known = kinds();
-const settingsOf = settingsSchemaWith(known, settingsSchema() as Schema);
-const textOf = (doc: Text, key: string): string => new RegExp(`^${key}:\\s*["']?([\\w./-]+)`, "m").exec(doc.toString())?.[1] ?? "";
-const complete = completeBy((doc) => objectSchema(known, textOf(doc, "apiVersion"), textOf(doc, "kind")));
-const editors: Record<Part, Editor> = {
-  object: new Editor(byId("panel-object"), "Object, as YAML", complete, edited),
-  oldObject: new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, edited),
-  settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", completeBy(() => settingsOf), edited),
+const supportedKinds = kinds();
+const schemaOfSettings = settingsSchemaWith(supportedKinds, settingsSchema() as Schema);
+
+/** Returns the schema of the document that contains a position. */
+function schemaAt(doc: Text, position: number): Schema {
+  const documents = documentsOf(doc.toString());
+  const text = documents[documentAt(documents, position)]?.text ?? "";
+  const valueOf = (key: string): string => new RegExp(`^${key}:\\s*["']?([\\w./-]+)`, "m").exec(text)?.[1] ?? "";
+  return objectSchema(supportedKinds, valueOf("apiVersion"), valueOf("kind"));
+}
+
+const complete = completeBy(schemaAt);
+const editors: Record<EditorId, Editor> = {
+  object: new Editor(byId("panel-object"), "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor }),
+  oldObject: new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, { onEdit }),
+  settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", completeBy(() => schemaOfSettings), { onEdit }),
 };
-const history = new ReplayView((opened) => {
-  history.close();
-  choices.value = "";
-  put({ ...readInput(), ...opened });
+const replayView = new ReplayView((step) => {
+  replayView.close();
+  example.value = "";
+  setInput({ ...readInput(), ...step });
   editors.object.focus();
 });
-let result: Result = { evaluated: [], problems: [], unknown: [] };
+const client = new EvaluationClient(() => ({ input: readInput(), cursor: { position: editors.object.cursor, ordinal } }), showResponse);
+fillReleases();
+let evaluation: Evaluation = { entries: [], counts: {}, findings: [], problems: [] };
+/** Index of the displayed object in the document at the cursor. */
+let ordinal = 0;
+/** True if the next evaluation scrolls to its first finding. */
+let isNewInput = false;
 
 function readInput(): Input {
   return {
@@ -68,11 +83,18 @@ function readInput(): Input {
 
 /** Fills the list of releases, newest first. The last option evaluates the settings unchanged. */
 function fillReleases(): void {
-  const named = /^["']?kubernetes_version["']?:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
-  const ofSettings = named === undefined ? "no release: default settings" : `${named}, from the settings`;
-  const chosen = release.value;
-  release.replaceChildren(...releases().reverse().map((name) => new Option(name, name)), new Option(ofSettings, SETTINGS));
-  release.value = chosen === "" ? NEWEST : chosen;
+  release.replaceChildren(...releases().reverse().map((name) => new Option(name, name)), new Option("", SETTINGS));
+  release.value = NEWEST;
+}
+
+/** Labels the last option with the release in the settings. */
+function labelSettingsRelease(): void {
+  const version = /^["']?kubernetes_version["']?:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
+  const label = version === undefined ? "no release: default settings" : `${version}, from the settings`;
+  const option = release.options[release.length - 1];
+  if (option !== undefined && option.text !== label) {
+    option.text = label;
+  }
 }
 
 /** Returns the release to evaluate: the selected one, or the one that the settings name. */
@@ -83,114 +105,158 @@ function releaseFor({ settings, release: chosen }: Input): string {
   return settings.includes("kubernetes_version") ? SETTINGS : NEWEST;
 }
 
-function put(next: Input): void {
+/** Replaces the input, and shows its first finding. */
+function setInput(next: Input): void {
   operation.value = next.operation;
   username.value = next.username;
   groups.value = next.groups;
-  for (const part of PARTS) {
-    editors[part].text = next[part];
+  for (const id of EDITORS) {
+    editors[id].text = next[id];
   }
-  fillReleases();
   release.value = releaseFor(next);
-  open("object");
+  openTab("object");
+  ordinal = 0;
+  isNewInput = true;
   evaluate();
-  const [first] = result.evaluated;
-  const position = first === undefined ? undefined : verdictOf(first, release.value).findings[0]?.position;
-  if (position !== undefined) {
-    editors.object.reveal(position.from);
-  }
 }
 
+/** Milliseconds from the last edit until the input is saved. */
+const SAVE_DELAY = 300;
+let saveTimer: number | undefined;
+
 /** Handles an edit: deselects the example, saves the input and evaluates it. */
-function edited(): void {
-  choices.value = "";
+function onEdit(): void {
+  example.value = "";
   notify("");
-  save(readInput());
+  clearTimeout(saveTimer);
+  saveTimer = setTimeout(saveNow, SAVE_DELAY);
   if (location.hash !== "") {
     window.history.replaceState(null, "", location.pathname + location.search);
   }
   evaluate();
 }
 
+function saveNow(): void {
+  if (saveTimer !== undefined) {
+    clearTimeout(saveTimer);
+    saveTimer = undefined;
+    save(readInput());
+  }
+}
+
+addEventListener("pagehide", saveNow);
+
+/** Shows the object at the cursor when it moves to another document. */
+function onObjectCursor(position: number, length: number): void {
+  const { current, entries } = evaluation;
+  const isInside = current !== undefined && position >= current.from && (position < current.to || current.to === length);
+  if (entries.length > 1 && !isInside) {
+    ordinal = 0;
+    evaluate();
+  }
+}
+
+/** Updates the form, and requests an evaluation. */
 function evaluate(): void {
   performance.mark("evaluate");
-  const input = readInput();
-  const isUpdate = input.operation !== "create";
+  const isUpdate = operation.value !== "create";
   byId("tab-oldObject").hidden = !isUpdate;
-  if (!isUpdate && selected() === "oldObject") {
-    open("object");
+  if (!isUpdate && openEditor() === "oldObject") {
+    openTab("object");
   }
-  editors.object.compareWith(isUpdate ? input.oldObject : undefined);
-  fillReleases();
-  result = evaluateInput(input);
-  spoken.textContent = show(resultPanel, result, input.settings, release.value, {
-    choose: (chosen) => {
-      release.value = chosen;
-      edited();
-      document.getElementById(`release-${chosen}`)?.focus();
-    },
-    goTo: (from) => goTo("object", from),
-    goToProblem: (index) => {
-      const problem = result.problems[index];
-      if (problem !== undefined) {
-        goTo(problem.part, problem.position.from);
-      }
-    },
-  });
-  underline();
+  editors.object.compareWith(isUpdate ? editors.oldObject.doc : undefined);
+  labelSettingsRelease();
+  resultPanel.setAttribute("aria-busy", "true");
+  client.request(editors.object.doc.length + editors.oldObject.doc.length);
+}
+
+function showResponse(response: EvaluationResponse): void {
+  if (response.kind === "evaluation") {
+    evaluation = response.evaluation;
+    spoken.textContent = showEvaluation(resultPanel, evaluation, release.value, { goTo: (from) => goTo("object", from), goToProblem, selectRelease, selectEntry });
+    underline();
+    const position = evaluation.current?.findings[0]?.position;
+    if (isNewInput && position !== undefined) {
+      editors.object.reveal(position.from);
+    }
+  } else {
+    const outcome = response.kind === "not-loaded" ? "The policy did not load" : "The evaluation failed";
+    spoken.textContent = showFailure(resultPanel, outcome, response.message, () => client.restart());
+  }
+  isNewInput = false;
+  resultPanel.setAttribute("aria-busy", String(client.isPending));
+  document.body.classList.add("ready");
   performance.measure("verdict", "evaluate");
 }
 
-function underline(): void {
-  const diagnostics: Record<Part, Diagnostic[]> = { object: [], oldObject: [], settings: [] };
-  for (const { part, position, message } of result.problems) {
-    diagnostics[part].push({ from: position.from, to: position.to, severity: "error", message });
+function selectRelease(selected: string): void {
+  release.value = selected;
+  onEdit();
+}
+
+function selectEntry(entry: Entry): void {
+  openTab("object");
+  ordinal = entry.ordinal;
+  editors.object.moveToLine(entry.line);
+  evaluate();
+}
+
+function goToProblem(index: number): void {
+  const problem = evaluation.problems[index];
+  if (problem !== undefined) {
+    goTo(problem.editor, problem.position.from);
   }
-  for (const finding of result.evaluated.flatMap((evaluated) => verdictOf(evaluated, release.value).findings)) {
-    const { position, enforcement, rule, message } = finding;
+}
+
+function underline(): void {
+  const diagnostics: Record<EditorId, Diagnostic[]> = { object: [], oldObject: [], settings: [] };
+  for (const { editor, position, message } of evaluation.problems) {
+    diagnostics[editor].push({ from: position.from, to: position.to, severity: "error", message });
+  }
+  for (const { position, enforcement, rule, message } of evaluation.findings) {
     if (position !== undefined) {
       diagnostics.object.push({ from: position.from, to: position.to, severity: enforcement === "deny" ? "error" : "warning", source: rule, message });
     }
   }
-  for (const part of PARTS) {
-    editors[part].show(diagnostics[part]);
-    const tab = byId(`tab-${part}`);
-    tab.classList.toggle("denied", diagnostics[part].some((d) => d.severity === "error"));
-    tab.classList.toggle("warned", diagnostics[part].some((d) => d.severity === "warning"));
+  for (const id of EDITORS) {
+    editors[id].show(diagnostics[id]);
+    const tab = byId(`tab-${id}`);
+    tab.classList.toggle("denied", diagnostics[id].some((d) => d.severity === "error"));
+    tab.classList.toggle("warned", diagnostics[id].some((d) => d.severity === "warning"));
   }
 }
 
-function goTo(part: Part, from: number): void {
-  open(part);
-  editors[part].goTo(from);
+function goTo(id: EditorId, from: number): void {
+  openTab(id);
+  editors[id].goTo(from);
 }
 
 /* Tabs, as the ARIA practices have them: arrows move, Tab leaves. */
 
-function selected(): Part {
-  return PARTS.find((part) => byId(`tab-${part}`).getAttribute("aria-selected") === "true") ?? "object";
+function openEditor(): EditorId {
+  return EDITORS.find((id) => byId(`tab-${id}`).getAttribute("aria-selected") === "true") ?? "object";
 }
 
-function open(part: Part): void {
-  for (const other of PARTS) {
-    const isOpen = other === part;
+function openTab(id: EditorId): void {
+  for (const other of EDITORS) {
+    const isOpen = other === id;
     const tab = byId(`tab-${other}`);
     tab.setAttribute("aria-selected", String(isOpen));
     tab.tabIndex = isOpen ? 0 : -1;
     byId(`panel-${other}`).hidden = !isOpen;
   }
-  editors[part].measure();
+  editors[id].measure();
 }
 
-for (const part of PARTS) {
-  const tab = byId(`tab-${part}`);
-  tab.addEventListener("click", () => open(part));
+for (const id of EDITORS) {
+  const tab = byId(`tab-${id}`);
+  tab.addEventListener("click", () => openTab(id));
   tab.addEventListener("keydown", (event) => {
-    const shown = PARTS.filter((other) => !byId(`tab-${other}`).hidden);
+    const visible = EDITORS.filter((other) => !byId(`tab-${other}`).hidden);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const next = step === undefined ? undefined : shown[(shown.indexOf(part) + step + shown.length) % shown.length];
+    const next = step === undefined ? undefined : visible[(visible.indexOf(id) + step + visible.length) % visible.length];
     if (next !== undefined) {
-      open(next);
+      openTab(next);
       byId(`tab-${next}`).focus();
     }
   });
@@ -204,17 +270,17 @@ for (const field of [username, groups, operation, release]) {
     if (field === operation && operation.value !== "create" && editors.oldObject.text === "") {
       editors.oldObject.text = editors.object.text;
     }
-    edited();
+    onEdit();
   });
 }
 
-choices.addEventListener("change", () => {
-  const example = EXAMPLES.find(({ name }) => name === choices.value);
-  if (example !== undefined) {
-    history.close();
+example.addEventListener("change", () => {
+  const selected = EXAMPLES.find(({ name }) => name === example.value);
+  if (selected !== undefined) {
+    replayView.close();
     notify("");
-    put(example.input);
-    window.history.replaceState(null, "", `${location.pathname}${location.search}#example=${example.name}`);
+    setInput(selected.input);
+    window.history.replaceState(null, "", `${location.pathname}${location.search}#example=${selected.name}`);
   }
 });
 
@@ -238,9 +304,9 @@ byId("share").addEventListener("click", async () => {
 const file = byId<HTMLInputElement>("file");
 byId("replay-open").addEventListener("click", () => file.click());
 file.addEventListener("change", () => {
-  const [chosen] = file.files ?? [];
-  if (chosen !== undefined) {
-    void take(chosen);
+  const [selected] = file.files ?? [];
+  if (selected !== undefined) {
+    void openFile(selected);
   }
   file.value = "";
 });
@@ -261,7 +327,7 @@ addEventListener("drop", (event) => {
   const [dropped] = event.dataTransfer?.files ?? [];
   if (dropped !== undefined) {
     event.preventDefault();
-    void take(dropped);
+    void openFile(dropped);
   }
 });
 
@@ -271,15 +337,15 @@ byId("replay-sample").addEventListener("click", async () => {
 });
 
 /** Replays a history for the selected release. Settings that are not in YAML block style are used unchanged. */
-function replay(chosen: File): void {
-  const text = editors.settings.text;
-  const isOfLines = !/^\s*\{|^apiVersion:|^---/m.test(text);
+function replay(history: File): void {
+  const settings = editors.settings.text;
+  const isBlockStyle = !/^\s*\{|^apiVersion:|^---/m.test(settings);
   const line = `kubernetes_version: "${release.value}"`;
-  const named = /^kubernetes_version:.*$/m;
-  if (release.value === SETTINGS || !isOfLines) {
-    history.start(chosen, text);
+  const version = /^kubernetes_version:.*$/m;
+  if (release.value === SETTINGS || !isBlockStyle) {
+    replayView.start(history, settings);
   } else {
-    history.start(chosen, named.test(text) ? text.replace(named, line) : `${line}\n${text}`, release.value);
+    replayView.start(history, version.test(settings) ? settings.replace(version, line) : `${line}\n${settings}`, release.value);
   }
 }
 
@@ -287,15 +353,15 @@ function replay(chosen: File): void {
 const MAX_MANIFEST = 2_000_000;
 
 /** Opens a manifest in the editor, and replays any other file. */
-async function take(chosen: File): Promise<void> {
-  if (chosen.size > MAX_MANIFEST || !(/\.ya?ml$/i.test(chosen.name) || isManifest(await chosen.text()))) {
-    replay(chosen);
+async function openFile(selected: File): Promise<void> {
+  if (selected.size > MAX_MANIFEST || !(/\.ya?ml$/i.test(selected.name) || isManifest(await selected.text()))) {
+    replay(selected);
     return;
   }
-  history.close();
-  put({ ...readInput(), object: await chosen.text() });
-  edited();
-  notify(`${chosen.name} is in the editor.`);
+  replayView.close();
+  setInput({ ...readInput(), object: await selected.text() });
+  onEdit();
+  notify(`${selected.name} is in the editor.`);
 }
 
 /** Returns true if a text is a single object as kubectl writes it, and not an event. */
@@ -318,26 +384,26 @@ function notify(text: string, canForget = false): void {
 byId("forget").addEventListener("click", () => {
   forget();
   notify("");
-  put(FIRST);
+  setInput(DEFAULT_INPUT);
   editors.object.focus();
 });
 
-/* The picture has one form for wide windows, and one for narrow ones. */
+/* The diagram has one layout for wide windows, and one for narrow ones. */
 matchMedia(NARROW).addEventListener("change", evaluate);
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && history.isOpen) {
-    history.close();
+  if (event.key === "Escape" && replayView.isOpen) {
+    replayView.close();
     byId("replay-open").focus();
   }
 });
 
 /** Returns the rejected example from a rule's page. */
-function ofRule(id: string): Input | undefined {
+function inputOfRule(id: string): Input | undefined {
   if (!rules().some((rule) => rule.id === id)) {
     return undefined;
   }
   const { settings, request } = explain(id).rejected;
-  const yaml = (object: object | null | undefined): string => (object === null || object === undefined ? "" : toYaml(whole(request, object)));
+  const yaml = (object: object | null | undefined): string => (object === null || object === undefined ? "" : toYaml(withTypeAndName(request, object)));
   return {
     operation: request.subResource === "status" ? "status" : request.operation === "UPDATE" ? "update" : "create",
     object: yaml(request.object),
@@ -349,7 +415,7 @@ function ofRule(id: string): Input | undefined {
 }
 
 /** Completes an object from a rule's page with apiVersion, kind and metadata. */
-function whole({ requestKind, kind: evaluated, name, namespace }: AdmissionRequest, object: object): object {
+function withTypeAndName({ requestKind, kind: evaluated, name, namespace }: AdmissionRequest, object: object): object {
   // Use the version that the client sends, not the one that the API server converts to.
   const kind = requestKind ?? evaluated;
   const { metadata, ...others } = object as { metadata?: object };
@@ -358,22 +424,21 @@ function whole({ requestKind, kind: evaluated, name, namespace }: AdmissionReque
 }
 
 /** Loads the input from the URL, the edits of the last visit, or the default example. */
-async function begin(): Promise<void> {
+async function loadInput(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];
-  const example = EXAMPLES.find((candidate) => candidate.name === name);
-  const rule = ofRule(decodeURIComponent(/^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? ""));
-  const typed = location.hash === "" ? saved() : undefined;
-  choices.value = example?.name ?? "";
-  put(shared ?? example?.input ?? rule ?? typed ?? FIRST);
+  const named = EXAMPLES.find((candidate) => candidate.name === name);
+  const ofRule = inputOfRule(decodeURIComponent(/^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? ""));
+  const edits = location.hash === "" ? saved() : undefined;
+  example.value = named?.name ?? "";
+  setInput(shared ?? named?.input ?? ofRule ?? edits ?? DEFAULT_INPUT);
   notify("");
   if (isShared(location.hash) && shared === undefined) {
     notify("The link is cut or broken, so the shared input cannot be shown. Request a new link. Below is the first example.");
-  } else if (typed !== undefined) {
+  } else if (edits !== undefined) {
     notify("These are your edits of the last visit. They are kept on this machine.", true);
   }
 }
 
-addEventListener("hashchange", () => void begin());
-await begin();
-document.body.classList.add("ready");
+addEventListener("hashchange", () => void loadInput());
+await loadInput();

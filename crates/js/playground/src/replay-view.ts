@@ -1,8 +1,8 @@
 // Replay of a history: progress, timeline and findings.
 import { explain, type ReplayStep, type ReplaySummary } from "managed-by/web";
-import { byId, h, prose, svg } from "./dom.js";
+import { byId, h, svg } from "./dom.js";
 import type { Operation, Input } from "./input.js";
-import type { Job, WorkerMessage } from "./replay-worker.js";
+import type { ReplayRequest, ReplayResponse } from "./replay-worker.js";
 import { toYaml } from "./yaml.js";
 
 /** Number of bars in the timeline. */
@@ -24,12 +24,12 @@ export class ReplayView {
   readonly #timeline = byId("replay-timeline");
   readonly #result = byId("replay-result");
   #worker: Worker | undefined;
-  #steps: { step: ReplayStep; at: number }[] = [];
+  #steps: { step: ReplayStep; fraction: number }[] = [];
 
   #file: File | undefined;
   readonly #open: (input: Partial<Input>) => void;
 
-  /** Takes a function that opens a step as the page's input. */
+  /** Receives a function that opens a step as the page's input. */
   constructor(open: (input: Partial<Input>) => void) {
     this.#open = open;
     byId("replay-close").addEventListener("click", () => this.close());
@@ -59,25 +59,23 @@ export class ReplayView {
     this.#result.replaceChildren();
     this.#timeline.replaceChildren();
     byId("replay-heading").focus();
-    const began = performance.now();
     const worker = new Worker(new URL("./replay-worker.js", import.meta.url), { type: "module" });
     this.#worker = worker;
-    worker.addEventListener("message", ({ data }: MessageEvent<WorkerMessage>) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<ReplayResponse>) => {
       if (data.kind === "progress") {
-        const share = file.size === 0 ? 1 : data.bytes / file.size;
-        this.#steps.push(...data.steps.map((step) => ({ step, at: share })));
-        this.#progress.value = share;
+        const fraction = file.size === 0 ? 1 : data.bytes / file.size;
+        this.#steps.push(...data.steps.map((step) => ({ step, fraction })));
+        this.#progress.value = fraction;
         this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} with findings`;
-        this.#draw();
-      } else if (data.kind !== "states") {
+        this.#draw([0, 0.5, 1].map((fraction) => size(fraction * file.size)));
+      } else if (data.kind !== "objects") {
         this.#progress.hidden = true;
         worker.terminate();
         if (data.kind === "failed") {
           this.#status.textContent = data.message;
         } else {
-          const seconds = (performance.now() - began) / 1000;
-          this.#status.textContent = `${size(file.size)} in ${seconds.toFixed(1)} seconds`;
-          this.#show(data.tally, release);
+          this.#status.textContent = `${count(data.summary.counts.lines, "line")}, ${size(file.size)}`;
+          this.#show(data.summary, release);
         }
       }
     });
@@ -85,41 +83,42 @@ export class ReplayView {
       this.#progress.hidden = true;
       this.#status.textContent = `The replay stopped: ${event.message}`;
     });
-    const job: Job = { file, settings };
-    worker.postMessage(job);
+    const request: ReplayRequest = { file, settings };
+    worker.postMessage(request);
   }
 
   /** Opens a step in the editors, with the object before and after it. */
   #showStep(step: ReplayStep): void {
     const worker = new Worker(new URL("./replay-worker.js", import.meta.url), { type: "module" });
-    worker.addEventListener("message", ({ data }: MessageEvent<WorkerMessage>) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<ReplayResponse>) => {
       worker.terminate();
-      if (data.kind !== "states" || data.states === undefined) {
-        this.#status.textContent = `The states of line ${step.line} are not in the file as objects.`;
+      if (data.kind !== "objects" || data.objects === undefined) {
+        this.#status.textContent = `The file does not contain the objects of line ${step.line}.`;
         return;
       }
-      const { now, before } = data.states;
+      const { after, before } = data.objects;
       const operation: Operation = step.operation === "CREATE" || before === undefined ? "create" : step.subResource === "status" ? "status" : "update";
-      this.#open({ operation, object: yaml(now), oldObject: operation === "create" || before === undefined ? "" : yaml(before), username: step.username ?? "", groups: "" });
+      this.#open({ operation, object: yaml(after), oldObject: operation === "create" || before === undefined ? "" : yaml(before), username: step.username ?? "", groups: "" });
     });
     if (this.#file !== undefined) {
-      const job: Job = { file: this.#file, step };
-      worker.postMessage(job);
+      const request: ReplayRequest = { file: this.#file, step };
+      worker.postMessage(request);
     }
   }
 
-  /** Draws the timeline of denials and warnings over the length of the file. */
-  #draw(lines?: number): void {
+  /** Draws the timeline of findings over the file: by lines, or while their number is unknown by bytes. */
+  #draw(ticks: string[], lines?: number): void {
     const bars: Bar[] = Array.from({ length: BARS }, () => ({ denied: 0, warned: 0, skipped: 0 }));
-    for (const { step, at } of this.#steps) {
-      const share = lines === undefined ? at : (step.line - 1) / Math.max(lines, 1);
-      const bar = bars[Math.min(Math.floor(share * BARS), BARS - 1)];
+    for (const { step, fraction } of this.#steps) {
+      const position = lines === undefined ? fraction : (step.line - 1) / Math.max(lines, 1);
+      const bar = bars[Math.min(Math.floor(position * BARS), BARS - 1)];
       if (bar !== undefined) {
         bar[step.verdict === undefined ? "skipped" : step.verdict.allowed ? "warned" : "denied"] += 1;
       }
     }
     const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
-    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": "Denials, warnings and skipped records over the history" });
+    const label = `Denied, warned and not evaluated requests over the file, from ${ticks[0]} to ${ticks.at(-1)}. The highest bar is ${highest}.`;
+    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": label });
     bars.forEach((bar, index) => {
       let y = 62;
       for (const kind of ["denied", "warned", "skipped"] as const) {
@@ -130,26 +129,27 @@ export class ReplayView {
         }
       }
     });
-    picture.append(svg("line", { class: "ground", x1: 0, x2: BARS * 6, y1: 63, y2: 63 }));
-    this.#timeline.replaceChildren(picture);
+    picture.append(svg("line", { class: "axis-line", x1: 0, x2: BARS * 6, y1: 63, y2: 63 }));
+    const axis = (name: string, labels: string[]): HTMLElement => h("div", { class: `axis ${name}`, "aria-hidden": "true" }, ...labels.map((text) => h("span", {}, text)));
+    this.#timeline.replaceChildren(axis("counts", [highest.toLocaleString("en"), "0"]), picture, axis("positions", ticks));
   }
 
-  #show(tally: ReplaySummary, release?: string): void {
-    const { counts, rows, unknown } = tally;
-    this.#draw(counts.lines);
-    const number = (count: number, word: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, count.toLocaleString("en")), h("dt", {}, word));
-    const sums = h(
+  #show(summary: ReplaySummary, release?: string): void {
+    const { counts, rows, unknown } = summary;
+    this.#draw([1, Math.ceil(counts.lines / 2), counts.lines].map((line) => `line ${line.toLocaleString("en")}`), counts.lines);
+    const total = (value: number, label: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, value.toLocaleString("en")), h("dt", {}, label));
+    const totals = h(
       "dl",
-      { class: "sums" },
-      number(counts.evaluated, "evaluated"),
-      number(counts.denied, "denied", "denied"),
-      number(counts.warned, "warned", "warned"),
-      number(counts.skipped, "not evaluated"),
-      number(counts.live, "objects live"),
+      { class: "totals" },
+      total(counts.evaluated, "evaluated"),
+      total(counts.denied, "denied", "denied"),
+      total(counts.warned, "warned", "warned"),
+      total(counts.skipped, "not evaluated"),
+      total(counts.live, "objects at the end"),
     );
-    const parts: HTMLElement[] = [sums];
+    const parts: HTMLElement[] = [totals];
     if (rows.length > 0) {
-      parts.push(table(tally, release));
+      parts.push(table(summary, release));
     }
     if (unknown.length > 0) {
       parts.push(h("p", { class: "note" }, `Unsupported kinds: ${unknown.join(", ")}.`));
@@ -158,11 +158,11 @@ export class ReplayView {
       // List denials first, because there may be thousands of warnings.
       const isDenial = ({ step }: { step: ReplayStep }): boolean => step.verdict?.allowed === false;
       const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((step) => !isDenial(step))];
-      const shown = ordered.slice(0, LISTED).map(({ step }) => item(step, () => this.#showStep(step)));
+      const shown = ordered.slice(0, LISTED).map(({ step }) => stepItem(step, () => this.#showStep(step)));
       const rest = this.#steps.length - shown.length;
-      parts.push(h("h3", {}, "One by one"), h("ol", { class: "steps" }, ...shown));
+      parts.push(h("h3", {}, "Findings"), h("ol", { class: "steps" }, ...shown));
       if (rest > 0) {
-        parts.push(h("p", { class: "note" }, `${rest.toLocaleString("en")} more are counted above.`));
+        parts.push(h("p", { class: "note" }, `${rest.toLocaleString("en")} more are included in the totals.`));
       }
     } else {
       parts.push(h("p", { class: "note" }, "No findings in this history."));
@@ -171,10 +171,10 @@ export class ReplayView {
   }
 }
 
-function table(tally: ReplaySummary, release?: string): HTMLElement {
-  const [ofRule, ...labels] = ["Rule", "Kind", "Times", "Releases", "Lines", "First object"];
-  const head = h("tr", {}, ...[ofRule ?? "", ...labels].map((text) => h("th", { scope: "col" }, text)));
-  const rows = tally.rows.map((row) => {
+function table(summary: ReplaySummary, release?: string): HTMLElement {
+  const labels = ["Kind", "Times", "Releases", "Lines", "First object"];
+  const head = h("tr", {}, ...["Rule", ...labels].map((text) => h("th", { scope: "col" }, text)));
+  const rows = summary.rows.map((row) => {
     const { object } = row;
     const cells: [string, string][] = [
       ["", row.kind],
@@ -191,8 +191,8 @@ function table(tally: ReplaySummary, release?: string): HTMLElement {
       ...cells.map(([kind, text], index) => h("td", { class: kind, "data-label": labels[index] }, text)),
     );
   });
-  const ofSettings = "What each rule found, with the settings on the page. Where those name no release, `all` deny or the ones that are named.";
-  const caption = h("caption", {}, prose(release === undefined ? ofSettings : `What each rule found on Kubernetes ${release}, with the settings on the page.`));
+  const text = release === undefined ? "Findings of each rule, with the settings on the page. The column Releases lists the releases that deny." : `Findings of each rule on Kubernetes ${release}, with the settings on the page.`;
+  const caption = h("caption", {}, text);
   return h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows));
 }
 
@@ -203,24 +203,30 @@ function yaml(object: object): string {
   return toYaml({ ...("apiVersion" in others ? { apiVersion: others.apiVersion } : {}), ...("kind" in others ? { kind: others.kind } : {}), metadata: rest, ...others });
 }
 
-function item(step: ReplayStep, open: () => void): HTMLElement {
+function stepItem(step: ReplayStep, open: () => void): HTMLElement {
   const { object, verdict } = step;
-  const word = verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
+  const outcome = verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
   const kind = verdict === undefined ? "none" : verdict.allowed ? "warn" : "deny";
   const name = [object.kind, [object.namespace, object.name].filter((part) => part !== "").join("/")].join(" ").trim();
-  const what = step.operation === undefined ? "" : `${step.operation.toLowerCase()}${step.subResource === "status" ? " of the status" : ""} `;
+  const operation = step.operation === undefined ? "" : `${step.operation.toLowerCase()}${step.subResource === "status" ? " of the status" : ""} `;
   const text = verdict?.message ?? verdict?.warnings[0] ?? step.message ?? "";
   return h(
     "li",
     {},
-    h("span", { class: `badge ${kind}` }, word),
-    h("span", { class: "where" }, `line ${step.line}${step.time === undefined ? "" : `, ${step.time}`}`),
-    h("span", { class: "what" }, what, h("strong", {}, name)),
-    verdict !== undefined && h("button", { type: "button", class: "place", onclick: open }, `Open line ${step.line} in the editors`),
+    h("span", { class: `badge ${kind}` }, outcome),
+    h("span", { class: "position" }, `line ${step.line}${step.time === undefined ? "" : `, ${step.time}`}`),
+    h("span", { class: "operation" }, operation, h("strong", {}, name)),
+    verdict !== undefined && h("button", { type: "button", class: "location", onclick: open }, `Open line ${step.line} in the editors`),
     h("p", { class: "message" }, text),
   );
 }
 
+/** Formats a number with its noun: `1 line`, `2 lines`. */
+function count(value: number, noun: string): string {
+  return `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** Formats a size. */
 function size(bytes: number): string {
   return bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

@@ -1,36 +1,36 @@
 // Replays a file in a worker, so that the page stays responsive.
-import { init, ManagedByError, replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
-import { type States, statesOf } from "./states.js";
+import { replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
+import { findStepObjects, type StepObjects } from "./history-objects.js";
+import { loadModule } from "./module.js";
 
-/** File to replay with settings, or to search for the states of a step. */
-export type Job = { file: Blob; settings: string } | { file: Blob; step: ReplayStep };
+/** File to replay with settings, or to search for the objects of a step. */
+export type ReplayRequest = { file: Blob; settings: string } | { file: Blob; step: ReplayStep };
 
-export type WorkerMessage =
+export type ReplayResponse =
   | { kind: "progress"; bytes: number; steps: ReplayStep[] }
-  | { kind: "done"; tally: ReplaySummary }
-  | { kind: "states"; states: States | undefined }
+  | { kind: "done"; summary: ReplaySummary }
+  | { kind: "objects"; objects: StepObjects | undefined }
   | { kind: "failed"; message: string };
 
 /** Maximum number of listed steps. The totals count all of them. */
 const MAX_STEPS = 5000;
 /** Interval of progress messages in milliseconds. */
-const EVERY = 50;
+const INTERVAL = 50;
 
-const post = (message: WorkerMessage): void => {
+const post = (message: ReplayResponse): void => {
   postMessage(message);
 };
 
-addEventListener("message", (event: MessageEvent<Job>) => {
-  const job = event.data;
-  const done = "step" in job ? find(job.file, job.step) : run(job);
+addEventListener("message", (event: MessageEvent<ReplayRequest>) => {
+  const request = event.data;
+  const done = "step" in request ? findObjects(request.file, request.step) : replayFile(request);
   done.catch((error: unknown) => {
-    const message = error instanceof ManagedByError || error instanceof Error ? error.message : String(error);
-    post({ kind: "failed", message });
+    post({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
   });
 });
 
-async function run({ file, settings }: { file: Blob; settings: string }): Promise<void> {
-  await init();
+async function replayFile({ file, settings }: { file: Blob; settings: string }): Promise<void> {
+  await loadModule();
   let bytes = 0;
   let posted = 0;
   let count = 0;
@@ -44,17 +44,17 @@ async function run({ file, settings }: { file: Blob; settings: string }): Promis
     transform(chunk, controller) {
       bytes += chunk.byteLength;
       controller.enqueue(chunk);
-      if (performance.now() - posted >= EVERY) {
+      if (performance.now() - posted >= INTERVAL) {
         report();
       }
     },
   });
-  const stream = await unpacked(file, file.stream().pipeThrough(counted));
+  const stream = await decompress(file, file.stream().pipeThrough(counted));
   const history = replay(chunks(stream), settings);
   for (let next = await history.next(); ; next = await history.next()) {
     if (next.done === true) {
       report();
-      post({ kind: "done", tally: next.value });
+      post({ kind: "done", summary: next.value });
       return;
     }
     count += 1;
@@ -64,15 +64,15 @@ async function run({ file, settings }: { file: Blob; settings: string }): Promis
   }
 }
 
-async function find(file: Blob, step: ReplayStep): Promise<void> {
-  post({ kind: "states", states: await statesOf(linesOf(await unpacked(file, file.stream())), step) });
+async function findObjects(file: Blob, step: ReplayStep): Promise<void> {
+  post({ kind: "objects", objects: await findStepObjects(linesOf(await decompress(file, file.stream())), step) });
 }
 
-/** Returns the stream of a file, decompressed if necessary. */
-async function unpacked(file: Blob, stream: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
+/** Returns the stream of a file, decompressed if it is gzip. */
+async function decompress(file: Blob, stream: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
   // TypeScript's type accepts any buffer source.
-  const unpack = new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>;
-  return (await isGzip(file)) ? stream.pipeThrough(unpack) : stream;
+  const decompressor = new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>;
+  return (await isGzip(file)) ? stream.pipeThrough(decompressor) : stream;
 }
 
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {

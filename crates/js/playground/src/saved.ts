@@ -1,5 +1,5 @@
 // Saves the user's edits in local storage for the next visit.
-import { checked, type Input } from "./input.js";
+import { type Input, parseInput } from "./input.js";
 
 const KEY = "managed-by-edits";
 
@@ -16,7 +16,7 @@ export function save(input: Input): void {
 export function saved(): Input | undefined {
   try {
     const text = localStorage.getItem(KEY);
-    return text === null ? undefined : checked(JSON.parse(text));
+    return text === null ? undefined : parseInput(JSON.parse(text));
   } catch {
     return undefined;
   }

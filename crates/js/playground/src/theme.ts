@@ -11,7 +11,7 @@ function current(): Theme {
 }
 
 /** Makes a button switch the theme. The choice is stored in the browser. */
-export function switchWith(button: HTMLElement): void {
+export function switchThemeWith(button: HTMLElement): void {
   const label = (): void => {
     const other = current() === "dark" ? "light" : "dark";
     button.setAttribute("aria-label", `Switch to the ${other} theme`);
@@ -20,14 +20,14 @@ export function switchWith(button: HTMLElement): void {
   button.addEventListener("click", () => {
     const other = current() === "dark" ? "light" : "dark";
     document.documentElement.dataset["theme"] = other;
-    remember(other);
+    saveTheme(other);
     label();
   });
   system.addEventListener("change", label);
   label();
 }
 
-function remember(theme: Theme): void {
+function saveTheme(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
@@ -36,7 +36,7 @@ function remember(theme: Theme): void {
 }
 
 /** Restores the theme of an earlier visit. */
-export function recall(): void {
+export function restoreTheme(): void {
   try {
     const chosen = localStorage.getItem(KEY);
     if (chosen === "dark" || chosen === "light") {

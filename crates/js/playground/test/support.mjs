@@ -1,8 +1,11 @@
-// A server of the built page below a path, as GitHub Pages serves it, and the system's browser.
+// Opens the built page in the system's browser, from a server that serves it below a path, as GitHub Pages does.
+import assert from "node:assert/strict";
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, resolve } from "node:path";
+import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
@@ -11,7 +14,7 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/cs
 const BASE = "/some/where/";
 
 /** Serves the page until it is closed. */
-export async function serve() {
+async function serve() {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");
     const file = join(built, pathname.endsWith("/") ? "index.html" : pathname.slice(BASE.length));
@@ -27,7 +30,7 @@ export async function serve() {
 }
 
 /** Launches the browser: BROWSER, or one at a common path. */
-export async function launch() {
+async function launch() {
   const places = [process.env.BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
   const executablePath = places.find((place) => place && existsSync(place));
   if (executablePath === undefined) {
@@ -36,6 +39,91 @@ export async function launch() {
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   return chromium.launch({ executablePath, args });
 }
+
+/**
+ * Starts a server and a browser for the tests of a file. Returns a function that opens the page, does something with it, and fails if the page
+ * logs an error or sends a request to another host. With `prepare`, errors of the browser are allowed.
+ */
+export function usePage() {
+  let server;
+  let browser;
+  before(async () => {
+    server = await serve();
+    browser = await launch();
+  });
+  after(async () => {
+    await browser?.close();
+    server?.close();
+  });
+  return async (act, { hash = "", prepare, ...options } = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    const page = await context.newPage();
+    const problems = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && prepare === undefined && problems.push(message.text()));
+    page.on("request", (request) => {
+      const url = new URL(request.url());
+      if (url.protocol !== "blob:" && !request.url().startsWith(server.url)) {
+        problems.push(`request to ${url.href}`);
+      }
+    });
+    try {
+      await prepare?.(page, context);
+      await page.goto(server.url + hash);
+      await page.waitForSelector("body.ready");
+      await evaluated(page);
+      await act(page, context);
+      assert.deepEqual(problems, []);
+    } finally {
+      await context.close();
+    }
+  };
+}
+
+/** Waits until the page shows the evaluation of its input. */
+export const evaluated = (page) => page.waitForSelector('#result[aria-busy="false"]');
+
+/** Returns the text of the first element that matches, after the evaluation. */
+async function textOf(page, selector) {
+  await evaluated(page);
+  return page.locator(selector).first().innerText();
+}
+
+export const outcome = (page) => textOf(page, ".headline .outcome");
+export const subject = (page) => textOf(page, ".headline .subject");
+export const printed = (page) => textOf(page, ".terminal pre");
+export const editor = (page) => page.locator("#panel-object .cm-content");
+
+/** Pastes text into the open editor. */
+export async function paste(page, text) {
+  await page.locator('[role="tabpanel"]:not([hidden]) .cm-content').click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+  await evaluated(page);
+}
+
+/** Selects an option, and waits for the evaluation. */
+export async function select(page, selector, value) {
+  await page.selectOption(selector, value);
+  await evaluated(page);
+}
+
+/** Returns the fragment of a link to an input. */
+export function fragmentOf(input) {
+  const whole = { operation: "create", object: "", oldObject: "", username: "", groups: "", settings: "", ...input };
+  return `#q1=${deflateRawSync(JSON.stringify(whole)).toString("base64url")}`;
+}
+
+/** Opens an input by its link, and waits for the evaluation. */
+export async function load(page, input) {
+  await page.evaluate((hash) => {
+    document.querySelector("#result").setAttribute("aria-busy", "true");
+    location.hash = hash;
+  }, fragmentOf(input));
+  await evaluated(page);
+}
+
+export const JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: pi\nspec:\n  managedBy: kueue.x-k8s.io/multikueue\n";
 
 /** Returns the library's response to each example, by name. */
 export function responses() {

@@ -1,24 +1,24 @@
-// Finds the states of an object before and after a step of a history.
+// Finds an object before and after a step of a history.
 import type { ReplayStep } from "managed-by/web";
 
 /** The object before and after a step. */
-export interface States {
-  now: object;
+export interface StepObjects {
+  after: object;
   before: object | undefined;
 }
 
 type Document = Record<string, unknown>;
 
 /** Reads a history up to a step. A document is a line, or several whose last one is a brace alone. */
-export async function statesOf(lines: AsyncIterable<string>, step: ReplayStep): Promise<States | undefined> {
+export async function findStepObjects(lines: AsyncIterable<string>, step: ReplayStep): Promise<StepObjects | undefined> {
   let before: Document | undefined;
   let number = 0;
   let text = "";
-  let begins = 1;
+  let firstLine = 1;
   for await (const line of lines) {
     number += 1;
     if (text === "") {
-      begins = number;
+      firstLine = number;
     }
     text += `${line}\n`;
     const isWhole = line.startsWith("}") || (line.startsWith("{") && line.trimEnd().endsWith("}"));
@@ -31,30 +31,30 @@ export async function statesOf(lines: AsyncIterable<string>, step: ReplayStep): 
     if (!document.includes(JSON.stringify(step.object.name))) {
       continue;
     }
-    const state = stateIn(document);
-    if (state === undefined || !isOf(state, step)) {
+    const object = objectIn(document);
+    if (object === undefined || !isObjectOf(object, step)) {
       continue;
     }
-    if (begins >= step.line) {
-      return { now: state, before };
+    if (firstLine >= step.line) {
+      return { after: object, before };
     }
-    before = state;
+    before = object;
   }
   return undefined;
 }
 
 /** Returns the object of a watch event or an audit event, or a plain object. */
-function stateIn(text: string): Document | undefined {
+function objectIn(text: string): Document | undefined {
   try {
     const document = JSON.parse(text) as Document;
-    const state = document["responseObject"] ?? document["requestObject"] ?? document["object"] ?? document;
-    return typeof state === "object" && state !== null ? (state as Document) : undefined;
+    const object = document["responseObject"] ?? document["requestObject"] ?? document["object"] ?? document;
+    return typeof object === "object" && object !== null ? (object as Document) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isOf(state: Document, { object }: ReplayStep): boolean {
-  const { name, namespace } = (state["metadata"] ?? {}) as Document;
-  return state["kind"] === object.kind && name === object.name && (namespace ?? "") === object.namespace;
+function isObjectOf(candidate: Document, { object }: ReplayStep): boolean {
+  const { name, namespace } = (candidate["metadata"] ?? {}) as Document;
+  return candidate["kind"] === object.kind && name === object.name && (namespace ?? "") === object.namespace;
 }

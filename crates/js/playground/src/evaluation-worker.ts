@@ -1,0 +1,37 @@
+// Evaluates the input in a worker, so that typing is not delayed.
+import { type Cursor, type Evaluation, Evaluator } from "./evaluation.js";
+import type { Input } from "./input.js";
+import { loadModule } from "./module.js";
+
+export interface EvaluationRequest {
+  input: Input;
+  cursor: Cursor;
+}
+
+export type EvaluationResponse = { kind: "evaluation"; evaluation: Evaluation } | { kind: "not-loaded" | "failed"; message: string };
+
+const evaluator = new Evaluator();
+const loaded = loadModule();
+
+addEventListener("message", (event: MessageEvent<EvaluationRequest>) => void respond(event.data));
+
+async function respond({ input, cursor }: EvaluationRequest): Promise<void> {
+  postMessage(await responseTo(input, cursor));
+}
+
+async function responseTo(input: Input, cursor: Cursor): Promise<EvaluationResponse> {
+  try {
+    await loaded;
+  } catch (error) {
+    return { kind: "not-loaded", message: messageOf(error) };
+  }
+  try {
+    return { kind: "evaluation", evaluation: evaluator.evaluate(input, cursor) };
+  } catch (error) {
+    return { kind: "failed", message: messageOf(error) };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

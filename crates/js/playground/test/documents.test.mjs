@@ -1,0 +1,109 @@
+// Tests inputs with several documents.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { editor, evaluated, JOB, load, outcome, paste, select, subject, usePage } from "./support.mjs";
+
+const onPage = usePage();
+
+const named = (name, managedBy = "kueue.x-k8s.io/multikueue") => JOB.replace("name: pi", `name: ${name}`).replace("kueue.x-k8s.io/multikueue", managedBy);
+const entries = (page) => page.locator(".entries button").allInnerTexts();
+const selected = (page) => page.locator('.entries [aria-pressed="true"]').innerText();
+
+/** Clicks a line of the object. */
+async function clickLine(page, text) {
+  await editor(page).getByText(text, { exact: true }).first().click();
+  await evaluated(page);
+}
+
+test("the page shows the result of the document at the cursor", async () => {
+  const text = ["# three documents", named("good"), named("typo", "kueue.x-k8s.io/multikueu"), named("bad", "not a name"), "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\n", "metadata: [\n"].join("\n---\n");
+  await onPage(async (page) => {
+    await paste(page, text);
+    assert.deepEqual(await entries(page), ["Allowed Job good line 3", "Warned Job typo line 11", "Denied Job bad line 19", "Not evaluated Pod line 27", "Invalid input line 32"]);
+    assert.equal(await page.locator(".entries p").innerText(), "5 objects: 1 denied, 1 warned, 1 allowed, 1 not evaluated, 1 invalid input.");
+    // Pasting leaves the cursor at the end.
+    assert.match(await selected(page), /^Invalid input/);
+    await clickLine(page, "good");
+    assert.match(await subject(page), /default\/good/);
+    await clickLine(page, "bad");
+    assert.match(await outcome(page), /^Denied/);
+    assert.match(await subject(page), /default\/bad/);
+    // The findings of the other documents stay underlined.
+    assert.deepEqual(await page.locator("#panel-object .cm-lintRange").allInnerTexts().then((texts) => texts.slice(0, 2)), ["kueue.x-k8s.io/multikueu", "not a name"]);
+    await page.locator(".entries button", { hasText: "typo" }).click();
+    await evaluated(page);
+    assert.match(await subject(page), /default\/typo/);
+    assert.match(await page.evaluate(() => document.activeElement.innerText), /typo/);
+    assert.equal(await page.locator("#panel-object .cm-activeLine").innerText(), "apiVersion: batch/v1");
+    await page.locator(".finding .location").click();
+    assert.equal(await page.locator("#panel-object .cm-activeLine").innerText(), "  managedBy: kueue.x-k8s.io/multikueu");
+    await page.locator(".entries button", { hasText: "Pod" }).click();
+    await evaluated(page);
+    assert.equal(await outcome(page), "Not evaluated");
+    // A document of comments has no result of its own.
+    await clickLine(page, "# three documents");
+    assert.match(await subject(page), /default\/good/);
+    await paste(page, JOB);
+    assert.equal(await page.locator(".entries").count(), 0);
+  });
+});
+
+test("the objects of a list are one click away", async () => {
+  const items = ["a", "b"].map((name) => `- ${named(name, name === "b" ? "not a name" : undefined).trimEnd().replaceAll("\n", "\n  ")}\n`).join("");
+  await onPage(async (page) => {
+    await paste(page, `apiVersion: v1\nkind: List\nitems:\n${items}`);
+    assert.deepEqual(await entries(page), ["Allowed Job a line 1", "Denied Job b line 1"]);
+    await page.locator(".entries button", { hasText: "Job b" }).click();
+    await evaluated(page);
+    assert.match(await subject(page), /default\/b/);
+    await page.locator(".finding .location").click();
+    assert.match(await selected(page), /Job b/);
+  });
+});
+
+test("an update compares each document with the old one of the same name", async () => {
+  await onPage(async (page) => {
+    await load(page, { operation: "update", object: [named("a"), named("b", "acme.io/x"), named("c")].join("---\n"), oldObject: [named("b"), named("a"), "metadata: [\n"].join("---\n") });
+    assert.deepEqual(await entries(page), ["Allowed Job a line 1", "Denied Job b line 8", "Invalid input line 15"]);
+    assert.deepEqual(await page.locator(".problems .location").allInnerTexts(), ["old object, line 15", "object, line 18"]);
+    await page.locator(".entries button", { hasText: "Job b" }).click();
+    await evaluated(page);
+    assert.match(await page.locator(".finding .message").first().innerText(), /field is immutable/);
+    await load(page, { operation: "update", object: named("a"), oldObject: named("b") });
+    assert.match(await subject(page), /cannot change the name/);
+    await select(page, "#operation", "create");
+    assert.match(await outcome(page), /^Allowed/);
+  });
+});
+
+test("completion uses the kind of the document at the cursor", async () => {
+  await onPage(async (page) => {
+    await paste(page, "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: batch/v1\nkind: Job\nspec:\n  managedB");
+    await page.keyboard.press("Control+Space");
+    await page.waitForSelector(".cm-tooltip-autocomplete li");
+    assert.deepEqual(await page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allInnerTexts(), ["managedBy"]);
+  });
+});
+
+test("typing in a long text does not wait for the evaluation", async () => {
+  const text = Array.from({ length: 3000 }, (_, index) => named(`job-${index}`, index % 3 === 0 ? "not a name" : undefined).replace("spec:", `  annotations: {note: "${"x".repeat(80)}"}\nspec:`)).join("---\n");
+  assert.ok(text.length > 600_000, `${text.length}`);
+  await onPage(async (page) => {
+    await load(page, { object: text });
+    assert.match(await page.locator(".entries p").innerText(), /^3,000 objects: 1,000 denied, 2,000 allowed\. The list contains at most 100 that are not allowed\.$/);
+    assert.equal(await page.locator(".entries button").count(), 100);
+    // The module is only in the worker, which therefore evaluates everything.
+    assert.ok(page.workers().some((worker) => worker.url().endsWith("/evaluation-worker.js")));
+    assert.deepEqual(await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".wasm"))), []);
+    await editor(page).press("Control+Home");
+    await page.evaluate(() => performance.clearMeasures());
+    const stored = await page.evaluate(() => localStorage.getItem("managed-by-edits"));
+    await page.keyboard.type("# typed");
+    assert.equal(await page.locator("#result").getAttribute("aria-busy"), "true");
+    assert.equal(await page.evaluate(() => localStorage.getItem("managed-by-edits")), stored);
+    await evaluated(page);
+    assert.equal(await page.evaluate(() => performance.getEntriesByName("verdict").length), 1);
+    assert.match(await editor(page).innerText(), /^# typed/);
+    await page.waitForFunction(() => JSON.parse(localStorage.getItem("managed-by-edits")).object.startsWith("# typed"));
+  });
+});
