@@ -108,7 +108,7 @@ func TestGuidesShowTheFailure(t *testing.T) {
 	forgetful.Status.Conditions = forgetful.Status.Conditions[1:]
 	r := recorded.New(t.Context())
 	managedbytest.AssertStatusUpdate(r, running, forgetful, managedby.AllReleases())
-	for _, guide := range []string{filepath.Join("..", "..", "docs", "start-go.md"), filepath.Join("..", "README.md")} {
+	for _, guide := range []string{filepath.Join("..", "..", "docs", "tutorials", "controller-test-go.md"), filepath.Join("..", "README.md")} {
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Skipf("needs the repository around the module: %v", err)
@@ -158,7 +158,7 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs", "start-go.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "tutorials", "controller-test-go.md"))
 	if err != nil {
 		t.Skipf("needs the repository around the module: %v", err)
 	}

@@ -41,7 +41,7 @@ fn recorded(stream: &str) -> Vec<Value> {
 #[test]
 fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/parity.md`.
+    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/explanation/parity.md`.
     assert_eq!(
         report.headline(),
         "status denied by 1.30 to 1.31, conforms to 1.32 to 1.37"

@@ -165,6 +165,6 @@ test("the documentation lists the declared functions", () => {
 
 test("the documentation of ok equals its declaration", () => {
   const [, sentence] = /\/\*\* (.*) \*\/\n *ok: boolean;/.exec(readFileSync(join(built, "index.d.mts"), "utf8"));
-  const documentation = readFileSync(join(root, "docs/javascript.md"), "utf8").replaceAll(/\s+/g, " ");
+  const documentation = readFileSync(join(root, "docs/reference/javascript.md"), "utf8").replaceAll(/\s+/g, " ");
   assert.ok(documentation.includes(`\`ok\` is ${sentence[0].toLowerCase()}${sentence.slice(1)}`), sentence);
 });

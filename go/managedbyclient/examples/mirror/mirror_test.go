@@ -56,7 +56,7 @@ func TestMistakeOfMultiKueue(t *testing.T) {
 
 func guide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "go.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "reference", "go.md"))
 	if err != nil {
 		t.Skipf("needs the repository around the module: %v", err)
 	}
