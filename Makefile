@@ -191,13 +191,13 @@ release-notes: # Print the changelog section for TAG
 E2E_SUITES := chart kwctl server users tenant outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
 ONLY ?= $(E2E_SUITES)
 .PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible rust-controller-test publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (docs/contributing/testing.md)
+e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)
 	@e2e/run $(ONLY)
 
 e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside Kubewarden's charts (needs docker, kind, helm, kubectl, kwctl)
 	@e2e/kind.sh
 
-bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy, and update docs/explanation/performance.md
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy, and update docs/explanation/comparison.md
 	@python3 e2e/bench.py
 
 rust-controller-test: setup # Test the example controller against every release (separate workspace)
@@ -263,7 +263,7 @@ krew-manifest: # Write the Krew manifest for the archives in target/archive
 		sed "s/SHA256-$$host/$$sum/" $$manifest > $$manifest.new && mv $$manifest.new $$manifest; \
 	done; echo $$manifest
 
-bench-cli: setup ## Benchmark the CLI against jq and yq, and update docs/explanation/performance.md (needs jq and mikefarah/yq)
+bench-cli: setup ## Benchmark the CLI against jq and yq, and update docs/explanation/comparison.md (needs jq and mikefarah/yq)
 	cargo build --quiet --profile dist --package managed-by-cli
 	@python3 crates/cli/benches/programs.py
 
@@ -422,7 +422,8 @@ book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken l
 			-e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](@{[substr($$ENV{UP}, 3)]}}g;' \
 			-e 's{\]\((?:\Q$$ENV{UP}\E|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{](@{[substr($$ENV{UP}, 3)]}$$1}g;' \
 			-e 's{\]\(\Q$$ENV{UP}\Epods/README\.md}{](@{[substr($$ENV{UP}, 3)]}pods.md}g;' \
-			-e 's{\]\(\Q$$ENV{UP}\E(?!\.)}{]($(HOME_PAGE)/blob/main/}g; s{\]\((?=deploy/)}{]($(HOME_PAGE)/blob/main/}g' {} +; \
+			-e 's{\]\(\Q$$ENV{UP}\E(?!\.)}{]($(HOME_PAGE)/blob/main/}g; s{\]\((?=(charts|deploy|e2e|examples|parity|tests)[/)])}{]($(HOME_PAGE)/blob/main/}g;' \
+			-e 's{\]\((?!https?:)([^()]*)README\.md}{](@{[$$ARGV eq "./SUMMARY.md" ? "$$1README" : "$$1index"]}.md}g' {} +; \
 	done
 	@$(MDBOOK) build docs
 	@cd target/book/html && ! grep -rHoE '(href|src)="[^":#]+[#"]' --include='*.html' . | sed -E 's/(href|src)="//; s/.$$//' | sort -u | \
@@ -434,7 +435,7 @@ book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken l
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
 
-record-demo: annotated-policy.wasm annotated-pods-policy.wasm # Record the demo in README.md and docs/tasks/operations.md in a real cluster (same requirements as `make e2e ONLY=kubewarden`)
+record-demo: annotated-policy.wasm annotated-pods-policy.wasm # Record the demo in README.md and docs/tasks/roll-out.md in a real cluster (same requirements as `make e2e ONLY=kubewarden`)
 	@RECORD=1 FILTER='^readme: ' e2e/run kubewarden
 	@echo "If a test reports that its text differs, redraw docs/pictures/first-screen.svg with the new date and versions."
 

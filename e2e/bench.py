@@ -1,6 +1,6 @@
 """What the policy costs in PolicyServer, beside a policy that does nothing.
 
-`make bench-server` runs it and writes a table of docs/explanation/performance.md. All policies are those of one server and take turns, request by
+`make bench-server` runs it and writes a table of docs/explanation/comparison.md. All policies are those of one server and take turns, request by
 request, so that a machine that slows down slows all.
 """
 
@@ -166,7 +166,7 @@ def output_of(*command):
 
 
 if not shutil.which("policy-server"):
-    print("skip  bench-server: policy-server is not on the PATH; see docs/contributing/testing.md")
+    print("skip  bench-server: policy-server is not on the PATH; see e2e/README.md")
     raise SystemExit("NO_SKIP" in os.environ)
 with tempfile.TemporaryDirectory(prefix="managed-by-bench-") as folder:
     server, port = start(Path(folder))
@@ -187,7 +187,7 @@ made = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')},
         f"{rows}\nMemory while it answered {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
         "second and last 20 s.\n")
 print(made)
-page = ROOT / "docs/explanation/performance.md"
+page = ROOT / "docs/explanation/comparison.md"
 before, rest = page.read_text().split("<!-- server -->\n")
 after = rest.split("<!-- /server -->\n")[1]
 page.write_text(f"{before}<!-- server -->\n{made}<!-- /server -->\n{after}")

@@ -39,16 +39,15 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   retry prints_exactly "" policies
 }
 
-# docs/tasks/operations.md
+# docs/tasks/roll-out.md
 @test "helm template renders the policy for this cluster before it is installed" {
   echo "{role: management}" >my-values.yaml
-  eval "$(grep --max-count=1 '^helm template managed-by ' "$ROOT/docs/tasks/operations.md" | sed "s,\$CHART,$CHART,")"
+  eval "$(page_command roll-out 'helm template managed-by ')"
   yaml my-policy.yml | jq -e --arg release "$RELEASE" '.kind == "ClusterAdmissionPolicy" and .spec.settings.kubernetes_version == $release'
 }
 
 @test "install: without projects, only Jobs and CronJobs" {
-  # From the registry, as in the README.
-  helm install managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --set role=management >notes
+  eval "$(page_command install 'helm install managed-by ')" >notes
   wait_active
   prints_exactly "managed-by-monitor monitor" policies
   prints_exactly "jobs jobs/status cronjobs" selected
@@ -61,7 +60,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
 @test "upgrade: after JobSet and Kueue are installed, the same command selects them" {
   apply_test_crds JobSet Workload RayCluster
-  helm upgrade managed-by "oci://$REPOSITORY/charts/managed-by-policy" --version "$VERSION" --reset-then-reuse-values >notes
+  eval "$(page_command enable-a-project 'helm upgrade managed-by ')" >notes
   wait_active
   prints_exactly "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
   prints_exactly "{\"Job\":[\"$JOB_CONTROLLER\",\"$KUEUE\",\"$JOBSET\"],\"JobSet\":[\"$JOBSET\"],\"RayCluster\":[\"system:serviceaccount:ray-system:kuberay-operator\"]}" setting builtin_status_writers
@@ -94,7 +93,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 }
 
 @test "rollback: to the previous module" {
-  helm rollback managed-by
+  eval "$(page_command roll-back 'helm rollback ')"
   wait_rollout
   wait_active
   kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.spec.module}' | grep "v$VERSION$"
@@ -103,7 +102,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
 @test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
   assert_fails_with "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
-  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=monitor
+  eval "$(page_command roll-back 'helm upgrade managed-by ')"
   wait_active
   prints_exactly "managed-by-monitor monitor" policies
   retry accepted
@@ -146,7 +145,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
     --set 'flowSchema.enabled=true,flowSchema.groups={tenants},namespaceAdmins.groups={team-a-admins}'
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
   retry prints_exactly "managed-by" eval "kubectl get flowschemas,networkpolicies -A -o json | jq -r '.items[].metadata.name' | grep managed | uniq"
-  helm uninstall managed-by
+  eval "$(page_command roll-back 'helm uninstall ')"
   owned() { kubectl get clusteradmissionpolicies,policyservers,clusterroles,clusterrolebindings,roles,rolebindings,configmaps,networkpolicies,flowschemas,prioritylevelconfigurations,secrets,poddisruptionbudgets,deployments \
     -A -l app.kubernetes.io/instance=managed-by -o name; }
   retry prints_exactly "" owned
@@ -156,4 +155,5 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   kubectl get policyserver default
   kubectl delete clusteradmissionpolicy other
   retry accepted
+  retry prints_exactly "" eval "$(page_command roll-back 'kubectl get validatingwebhookconfigurations ')"
 }

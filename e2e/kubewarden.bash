@@ -98,6 +98,9 @@ install_chart() { helm upgrade --install managed-by "$CHART" --values "$CHART/ci
 # And waits until it is active: install_and_wait POLICY [ARGUMENT...]
 install_and_wait() { install_chart "$@" && wait_active; }
 
+# The first command of a task page that begins with these words: page_command PAGE WORDS
+page_command() { grep --max-count=1 "^ *$2" "$ROOT/docs/tasks/$1.md"; }
+
 prints_exactly() { [ "$("${@:2}")" = "$1" ]; }
 # A command must fail: assert_fails COMMAND...
 assert_fails() { if "$@"; then echo "$* succeeded" && return 1; fi; }
@@ -139,7 +142,7 @@ report_results() {
 # The commands of a page between two marks print what stands there, ages aside: assert_transcript MARK
 # With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record-demo`).
 assert_transcript() {
-  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/operations.md" | grep -vE '^(<!--.*|```.*|)$' >expected
+  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/roll-out.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
     # The page's commands run after the wait.
@@ -150,7 +153,7 @@ assert_transcript() {
 }
 record_transcript() {
   { printf '\n```text\n'; cat printed; printf '```\n\n'; } >block
-  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/tasks/operations.md"
+  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/tasks/roll-out.md"
   local versions
   versions="kube-apiserver Kubernetes $(kubectl version -o json | jq -r .serverVersion.gitVersion) and $(policy-server --version | sed -n 1p)"
   sed -i "s/>Recorded on .*</>Recorded on $(date +%F) with $versions.</" "$ROOT/docs/pictures/first-screen.svg"
@@ -182,6 +185,6 @@ wait_policies() { kubectl wait --for=condition=PolicyActive --timeout=1m "${@:-c
 # Counts an audit annotation with the query of the docs: count_annotation KEY
 count_annotation() {
   local query
-  query=$(grep '^jq .*/warned"' "$ROOT/docs/tasks/operations.md")
+  query=$(grep '^jq .*/warned"' "$ROOT/docs/tasks/roll-out.md")
   (cd "$RUN/cluster" && eval "${query/\/warned/\/$1}")
 }

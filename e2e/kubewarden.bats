@@ -1,4 +1,4 @@
-# The chart and deploy/ with Kubewarden's own controller and audit scanner: what the README, docs/tasks/operations.md and the comments of the manifests
+# The chart and deploy/ with Kubewarden's own controller and audit scanner: what the README, docs/tasks and the comments of the manifests
 # say about that. The tests of one word before the colon build on one another; the first of them begins without a policy.
 load lib
 load controllers
@@ -40,7 +40,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 @test "readme: the error suggests the right name" {
   KUBECONFIG=$(kubeconfig cluster ana) assert_transcript with
 }
-# docs/tasks/operations.md
+# docs/tasks/roll-back.md
 @test "readme: the policy is uninstalled, and nothing is checked" {
   eval "$(sed -n 's/.*`\(helm uninstall [^`]*\)`.*/\1/p' "$ROOT/README.md" | head -1)"
   retry assert_prints created dry_run_job team-a ana typo "$TYPO"
@@ -66,7 +66,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   wait_policies admissionpolicies -n team-a
   kubectl delete -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
 }
-# docs/tasks/operations.md
+# docs/tasks/policy-server.md
 @test "teams: invalid settings on the PolicyServer for teams do not block changes of the cluster's policy" {
   # As a release of its own, with the authority of the registry.
   helm install teams "$CHART" --set policy.enabled=false,policyServer.create=true,policyServer.name=teams \
@@ -161,7 +161,7 @@ EOF
 
 # What the chart does not find wrong.
 WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "Render", "plural": "renders", "reserved_value": "acme.io/a", "format": ["acme.io/b"]}]'
-# docs/tasks/operations.md
+# docs/tasks/upgrade.md
 @test "settings: with invalid settings, PolicyServer does not start and PolicyActive stays False" {
   remove_policies
   kubectl create namespace team-settings
@@ -177,7 +177,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   prints_exactly "$(<old)" ready_pods
 }
 @test "settings: the log of the new pod contains the reason, and the status does not" {
-  grep --quiet -- '--selector=kubewarden/policy-server=default --tail=-1 | grep Error$' "$ROOT/docs/tasks/operations.md"
+  grep --quiet -- '--selector=kubewarden/policy-server=default --tail=-1 | grep Error$' "$ROOT/docs/tasks/upgrade.md"
   new=$(unready_pods)
   assert_prints "$new" kubectl get pods -n kubewarden --selector=kubewarden/policy-server=default
   grep Error "$RUN/cluster/pods/$new.log" | grep 'must be one of the values that `format` accepts'
@@ -264,7 +264,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   [[ $output == *managed-by/reserved-domain* && $output != *managed-by/allowed* ]]
 }
 @test "audit: a warning is a pass in the reports, and the annotation warned lists the rules" {
-  sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/tasks/operations.md" | sed -n '/^```yaml$/,/^```$/p' | grep -v '^```' >warn.yaml
+  sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/tasks/roll-out.md" | sed -n '/^```yaml$/,/^```$/p' | grep -v '^```' >warn.yaml
   install_and_wait management --values warn.yaml
   dry_run_job team-audit ana warned "$TYPO"
   run_audit_scanner team-audit

@@ -16,7 +16,7 @@ require_programs() {
   for program; do command -v "$program" >/dev/null || missing+=" $program"; done
   [ -n "$missing" ] || return 0
   [ -z "${NO_SKIP:-}" ] || { echo "not on the PATH:$missing" && return 1; }
-  skip "not on the PATH:$missing (docs/contributing/testing.md)"
+  skip "not on the PATH:$missing (e2e/README.md)"
 }
 
 # Starts a program whose output goes to $RUN/NAME.log: start NAME COMMAND...

@@ -120,7 +120,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   grep "Policy is missing protocol version" "$RUN/bare.log"
 }
 
-@test "--enable-metrics: the names and labels in the queries of docs/tasks/operations.md" {
+@test "--enable-metrics: the names and labels in the queries of docs/tasks/monitor.md" {
   port=$(free_port)
   # A collector that only has to greet: names are sent as text. An empty frame SETTINGS is what HTTP/2 owes the client.
   python3 -c 'import socket, sys

@@ -263,8 +263,8 @@ fn deployed_settings_match_the_examples() {
 fn values_in_the_docs_are_accepted() {
     let is_valid = values_validator();
     let mut count = 0;
-    for file in ["README.md", "docs/tasks/operations.md"] {
-        let text = fs::read_to_string(root(file)).unwrap();
+    for file in ["install", "enable-a-project", "roll-out"] {
+        let text = fs::read_to_string(root(&format!("docs/tasks/{file}.md"))).unwrap();
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap();
             let values: Value = serde_yaml_ng::from_str(block).unwrap();
@@ -272,7 +272,7 @@ fn values_in_the_docs_are_accepted() {
             count += 1;
         }
     }
-    assert!(count >= 3, "{count}");
+    assert!(count >= 4, "{count}");
 }
 
 /// The dashboard has the queries of the rules. `e2e/server.bats` checks their metrics and labels.
@@ -336,8 +336,10 @@ fn versions_match() {
     for (file, before, after) in [
         ("README.md", "managed-by-policy --version ", " --set"),
         (".github/actions/check/action.yml", "default: v", ""),
-        ("docs/reference/cli.md", "/.github/actions/check@v", ""),
-        ("docs/reference/cli.md", "rev: v", ""),
+        ("docs/tasks/check-in-ci.md", "/.github/actions/check@v", ""),
+        ("docs/tasks/check-in-ci.md", "rev: v", ""),
+        ("docs/tasks/check-in-ci.md", "$RELEASES/v", "/$ARCHIVE"),
+        ("docs/tasks/check-in-ci.md", "ARCHIVE: managed-by-", "-x86"),
         ("docs/reference/cli.md", "/releases/download/v", ""),
         ("docs/reference/cli.md", "/managed-by:v", ""),
         (
@@ -352,6 +354,15 @@ fn versions_match() {
         let text = fs::read_to_string(root(file)).unwrap();
         let expected = format!("{before}{VERSION}{after}");
         assert!(text.contains(&expected), "{file}: {expected}");
+    }
+    for page in fs::read_dir(root("docs/tasks")).unwrap() {
+        let page = page.unwrap().path();
+        let text = fs::read_to_string(&page).unwrap();
+        for command in text.split("/charts/managed-by-policy ").skip(1) {
+            let version = command.strip_prefix("--version ").unwrap_or_default();
+            let version = version.split(' ').next().unwrap();
+            assert!([VERSION, "VERSION"].contains(&version), "{page:?}: {version}");
+        }
     }
     let changelog = fs::read_to_string(root("CHANGELOG.md")).unwrap();
     let newest = changelog.lines().find_map(|line| line.strip_prefix("## "));

@@ -121,5 +121,5 @@ fn plain(rendered: &str) -> String {
     let lines = rendered.lines().filter(is_kept);
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
     let text = text.strip_prefix("---\n").unwrap_or(&text);
-    format!("# Generated from {CHART} (make generate): see docs/tasks/operations.md.\n{text}")
+    format!("# Generated from {CHART} (make generate): see docs/tasks/install.md.\n{text}")
 }

@@ -102,7 +102,7 @@ fn page() -> Result<String> {
 All keys are optional: [responses](responses.md) describes the behavior with `{}`. [Examples](../../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](../settings.schema.json). This page is generated
 from the code (`make generate`).
 
-PolicyServer [does not start](../tasks/operations.md#change-settings) with invalid settings, and reports up to 50 problems at once, each with its place.
+PolicyServer [does not start](../tasks/upgrade.md#wait-until-the-change-is-active) with invalid settings, and reports up to 50 problems at once, each with its position.
 "
     .to_owned();
     for SettingsKey {

@@ -1,6 +1,6 @@
 """The command line beside the programs that people have: `replay` beside jq, `lint` beside yq (the Go program).
 
-`make bench-cli` runs it and writes two tables of docs/explanation/performance.md. Its input is made of the recorded traces and of samples: a watch
+`make bench-cli` runs it and writes two tables of docs/explanation/comparison.md. Its input is made of the recorded traces and of samples: a watch
 stream of BENCH_BYTES bytes (1 GB) with new UIDs in each repetition, and a folder of 10,000 manifests. Each command runs three times on
 one core, taking turns with the others; the first table has the medians.
 
@@ -177,7 +177,7 @@ def sizes():
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
-page = ROOT / "docs/explanation/performance.md"
+page = ROOT / "docs/explanation/comparison.md"
 for mark, made in [("cli", programs()), ("cli-sizes", sizes())]:
     print(made)
     before, rest = page.read_text().split(f"<!-- {mark} -->")

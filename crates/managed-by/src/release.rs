@@ -47,7 +47,7 @@ impl Release {
 
     /// Newest release of each range with the same verdicts. Messages may differ within a range.
     ///
-    /// Source: the oracle (`docs/explanation/parity.md`). The test vectors compare all releases of a range.
+    /// Source: the oracle (`parity/README.md`). The test vectors compare all releases of a range.
     pub(crate) const VERDICTS: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
 
     /// Like [`Release::VERDICTS`], for the template of a suspended Job.

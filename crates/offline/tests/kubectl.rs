@@ -4,7 +4,7 @@ use managed_by_offline::Document;
 use serde_json::Value;
 
 const ANSWERS: &str = include_str!("../../../parity/kubectl/results.ndjson");
-const PAGE: &str = include_str!("../../../docs/explanation/parity.md");
+const PAGE: &str = include_str!("../../../parity/README.md");
 
 /// Rows that kubectl accepts and this project rejects, with the position.
 const REFUSED: [&str; 8] = [
@@ -109,17 +109,14 @@ fn yaml_scalars_match_kubectl() {
     assert_eq!(more, READ);
     assert_eq!((both, neither), (86, 29));
     let sentence = format!(
-        "Of {} texts, both read {both}, and alike, and both refuse {neither}. ",
+        "Both read {both} of the {} texts alike, and both reject {neither}. ",
         ANSWERS.lines().count()
     );
     for sentence in [
         sentence,
-        format!("The command line alone refuses {}, such as", REFUSED.len()),
-        format!("kubectl alone refuses {}, such as", READ.len()),
+        format!("The command line alone rejects {}, such as", REFUSED.len()),
+        format!("kubectl alone rejects {}, such as", READ.len()),
     ] {
-        assert!(
-            PAGE.contains(&sentence),
-            "docs/explanation/parity.md lacks: {sentence}"
-        );
+        assert!(PAGE.contains(&sentence), "parity/README.md lacks: {sentence}");
     }
 }

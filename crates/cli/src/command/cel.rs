@@ -1,4 +1,4 @@
-//! Coverage of settings by the policies in CEL, which `docs/tasks/run-without-outages.md` describes.
+//! Coverage of settings by the policies in CEL, which `docs/explanation/cel.md` describes.
 
 use managed_by::rules;
 use serde_json::Value;

@@ -262,7 +262,7 @@ fn action_denies_warnings_by_default() {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn gitlab_recipe_fails_and_writes_both_reports() {
-    let page = fs::read_to_string(root("docs/reference/cli.md")).unwrap();
+    let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
     let recipe = page.split("<!-- gitlab -->").nth(1).unwrap();
     let recipe = recipe
         .split("```yaml\n")
@@ -277,6 +277,7 @@ fn gitlab_recipe_fails_and_writes_both_reports() {
     let work = action.file("work");
     fs::create_dir(work.join("manifests")).unwrap();
     fs::write(work.join("manifests/job.yaml"), typo()).unwrap();
+    fs::copy(root("deploy/management.yml"), work.join("policy.yml")).unwrap();
     let releases = action.file("releases").display().to_string();
     let mut script = format!(
         "set -eo pipefail\nexport RELEASES=file://{releases} ARCHIVE={}\n",
