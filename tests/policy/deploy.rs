@@ -264,7 +264,7 @@ fn values_in_the_docs_are_accepted() {
     let is_valid = values_validator();
     let mut count = 0;
     for file in ["install", "enable-a-project", "roll-out"] {
-        let text = fs::read_to_string(root(&format!("docs/tasks/{file}.md"))).unwrap();
+        let text = fs::read_to_string(root(format!("docs/tasks/{file}.md"))).unwrap();
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap();
             let values: Value = serde_yaml_ng::from_str(block).unwrap();
@@ -361,7 +361,8 @@ fn versions_match() {
         for command in text.split("/charts/managed-by-policy ").skip(1) {
             let version = command.strip_prefix("--version ").unwrap_or_default();
             let version = version.split(' ').next().unwrap();
-            assert!([VERSION, "VERSION"].contains(&version), "{page:?}: {version}");
+            let is_this = [VERSION, "VERSION"].contains(&version);
+            assert!(is_this, "{}: {version}", page.display());
         }
     }
     let changelog = fs::read_to_string(root("CHANGELOG.md")).unwrap();

@@ -117,6 +117,6 @@ fn yaml_scalars_match_kubectl() {
         format!("The command line alone rejects {}, such as", REFUSED.len()),
         format!("kubectl alone rejects {}, such as", READ.len()),
     ] {
-        assert!(PAGE.contains(&sentence), "parity/README.md lacks: {sentence}");
+        assert!(PAGE.contains(&sentence), "{sentence}");
     }
 }
