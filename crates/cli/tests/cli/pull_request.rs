@@ -258,6 +258,28 @@ fn action_denies_warnings_by_default() {
     assert!(ran.text.contains("no such file"), "{}", ran.text);
 }
 
+/// Runs the Action with the arguments of the documented GitHub recipe.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn github_recipe_fails_for_the_typo_of_the_readme() {
+    let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
+    let args = page.split("args: lint").nth(1).unwrap();
+    let args = format!("lint{}", args.lines().next().unwrap());
+    let action = Action::new(env!("CARGO_PKG_VERSION"), &[("args", &args)]);
+    fs::create_dir(action.file("work/manifests")).unwrap();
+    fs::write(action.file("work/manifests/job.yaml"), typo()).unwrap();
+    fs::copy(
+        root("deploy/management.yml"),
+        action.file("work/policy.yml"),
+    )
+    .unwrap();
+    assert_eq!(action.step("Install managed-by").code, 0);
+    let ran = action.step("Run managed-by");
+    assert_eq!(ran.code, 1, "{}", ran.text);
+    let annotation = "::error file=manifests/job.yaml,line=7";
+    assert!(ran.text.contains(annotation), "{}", ran.text);
+}
+
 /// Runs the documented GitLab recipe like GitLab's runner does.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
