@@ -422,7 +422,7 @@ book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken l
 			-e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](@{[substr($$ENV{UP}, 3)]}}g;' \
 			-e 's{\]\((?:\Q$$ENV{UP}\E|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{](@{[substr($$ENV{UP}, 3)]}$$1}g;' \
 			-e 's{\]\(\Q$$ENV{UP}\Epods/README\.md}{](@{[substr($$ENV{UP}, 3)]}pods.md}g;' \
-			-e 's{\]\(\Q$$ENV{UP}\E(?!\.)}{]($(HOME_PAGE)/blob/main/}g; s{\]\((?=(charts|deploy|e2e|examples|parity|tests)[/)])}{]($(HOME_PAGE)/blob/main/}g;' \
+			-e 's{\]\(\Q$$ENV{UP}\E(?!\.)}{]($(HOME_PAGE)/blob/main/}g; s{\]\((?=(charts|crates|deploy|e2e|examples|go|parity|tests)[/)])}{]($(HOME_PAGE)/blob/main/}g;' \
 			-e 's{\]\((?!https?:)([^()]*)README\.md}{](@{[$$ARGV eq "./SUMMARY.md" ? "$$1README" : "$$1index"]}.md}g' {} +; \
 	done
 	@$(MDBOOK) build docs
