@@ -1,4 +1,4 @@
-// Package ginkgo_test runs a suite as kubebuilder scaffolds it, whose specs fail, and compares its output with docs/reference/go.md.
+// Package ginkgo_test runs a suite as kubebuilder scaffolds it, whose specs fail, and checks its output.
 package ginkgo_test
 
 import (
