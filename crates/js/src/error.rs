@@ -9,10 +9,10 @@ use crate::position::Position;
 pub enum Code {
     /// The settings are invalid.
     #[serde(rename = "ERR_INVALID_SETTINGS")]
-    BadSettings,
+    InvalidSettings,
     /// An argument is invalid.
     #[serde(rename = "ERR_INVALID_ARGUMENT")]
-    Argument,
+    InvalidArgument,
 }
 
 /// The error type.
@@ -48,9 +48,9 @@ pub struct SettingsProblem {
 
 impl Error {
     /// Creates the error for an invalid argument.
-    pub(crate) fn argument(path: &str, message: &str) -> Self {
+    pub(crate) fn invalid_argument(path: &str, message: &str) -> Self {
         Self {
-            code: Code::Argument,
+            code: Code::InvalidArgument,
             path: path.to_owned(),
             message: format!("{path}: {message}"),
             problems: Vec::new(),
@@ -58,10 +58,10 @@ impl Error {
     }
 
     /// Creates the error for invalid settings.
-    pub(crate) fn settings(message: String, problems: Vec<SettingsProblem>) -> Self {
+    pub(crate) fn invalid_settings(message: String, problems: Vec<SettingsProblem>) -> Self {
         let path = problems.first().map_or("", |problem| &*problem.path);
         Self {
-            code: Code::BadSettings,
+            code: Code::InvalidSettings,
             path: match path {
                 "" | "settings" => "settings".to_owned(),
                 path if path.starts_with('[') => format!("settings{path}"),

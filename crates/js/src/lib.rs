@@ -104,7 +104,7 @@ pub fn validate_settings(settings: &str) -> String {
 /// # Errors
 /// If the settings are invalid.
 pub fn review_text(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
-    settings::with(settings, |settings| {
+    settings::with_settings(settings, |settings| {
         let evaluator = Evaluator::new(settings.clone(), None);
         let evaluated =
             |request: &AdmissionRequest<'_>| ReviewVerdict::of(evaluator.evaluate(request));

@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::RequestOptions;
 use crate::error::Error;
 use crate::position::{Position, PositionIndex};
-use crate::settings;
+use crate::settings::with_settings;
 use crate::verdict::ReviewVerdict;
 
 /// Result of reviewing a text.
@@ -69,7 +69,7 @@ pub struct Unreadable {
 }
 
 pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Result<Lint, Error> {
-    settings::with(settings, |settings| {
+    with_settings(settings, |settings| {
         // As in the CLI, all rules are enabled, because no API server validates the text afterwards.
         let settings = settings.clone().for_tools();
         let mut builder = LintBuilder::new(&settings, options.all_releases);
@@ -95,7 +95,7 @@ pub(crate) fn diff(
     settings: &str,
     options: &RequestOptions,
 ) -> Result<Lint, Error> {
-    settings::with(settings, |settings| {
+    with_settings(settings, |settings| {
         let settings = settings.clone().for_tools();
         let mut builder = LintBuilder::new(&settings, options.all_releases);
         let (old, new) = (Source::new("old", old), Source::new("new", new));

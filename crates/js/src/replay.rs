@@ -176,9 +176,10 @@ impl Replayer {
     pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
         let owned = || -> Result<Owned, Error> {
             let releases = all_releases.then(ReleaseSet::all);
-            Owned::try_new(settings::json(settings)?, |json| {
+            Owned::try_new(settings::to_json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
-                let settings = settings.map_err(|p| Error::argument("settings", &p.to_string()))?;
+                let settings =
+                    settings.map_err(|p| Error::invalid_argument("settings", &p.to_string()))?;
                 Ok(Replay::new(Evaluator::new(settings.for_tools(), releases)))
             })
         };

@@ -23,7 +23,7 @@ pub struct SettingsVerdict {
 
 impl SettingsVerdict {
     pub(crate) fn of(text: &str) -> Self {
-        match json(text) {
+        match to_json(text) {
             Ok(_) => Self {
                 valid: true,
                 message: None,
@@ -42,55 +42,58 @@ impl SettingsVerdict {
 ///
 /// # Errors
 /// If the text is neither YAML nor JSON, or contains several or invalid settings.
-pub(crate) fn with<T>(text: &str, act: impl FnOnce(&Settings<'_>) -> T) -> Result<T, Error> {
+pub(crate) fn with_settings<T>(
+    text: &str,
+    evaluate: impl FnOnce(&Settings<'_>) -> T,
+) -> Result<T, Error> {
     let json;
     // Most callers pass JSON, which is parsed only once here.
     let settings = if let Ok(settings) = Settings::from_json(text.as_bytes()) {
         settings
     } else {
-        json = from_text(text)?;
+        json = text_to_json(text)?;
         Settings::from_json(json.as_bytes()).unwrap_or_default()
     };
-    Ok(act(&settings))
+    Ok(evaluate(&settings))
 }
 
 /// Returns the valid settings in a text as JSON.
 ///
 /// # Errors
-/// If [`with`] would fail.
-pub(crate) fn json(text: &str) -> Result<String, Error> {
+/// If [`with_settings`] would fail.
+pub(crate) fn to_json(text: &str) -> Result<String, Error> {
     if Settings::from_json(text.as_bytes()).is_ok() {
         return Ok(text.to_owned());
     }
-    from_text(text)
+    text_to_json(text)
 }
 
-/// Implements [`json`] for YAML, manifests and invalid JSON.
-fn from_text(text: &str) -> Result<String, Error> {
-    let Some(found) = found(text)? else {
+/// Implements [`to_json`] for YAML, manifests and invalid JSON.
+fn text_to_json(text: &str) -> Result<String, Error> {
+    let Some(found) = find(text)? else {
         return Ok("{}".to_owned());
     };
     match found.read() {
         Ok(_) => Ok(found.json().to_owned()),
-        Err(problems) => Err(invalid_settings(text, &found, &problems)),
+        Err(problems) => Err(settings_error(text, &found, &problems)),
     }
 }
 
 /// Returns the settings in a text, if any.
-fn found(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
+fn find(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     let (mut all, _) = SettingsText::find(text).map_err(|unreadable| {
         let position = PositionIndex::new(text).to_line_end(unreadable.line, unreadable.column);
-        whole(&unreadable.to_string(), Some(position))
+        whole_text_error(&unreadable.to_string(), Some(position))
     })?;
     if all.len() > 1 {
         let count = all.len();
         let message = format!("expected settings once, got them {count} times");
-        return Err(whole(&message, None));
+        return Err(whole_text_error(&message, None));
     }
     Ok(all.pop())
 }
 
-fn whole(message: &str, position: Option<Position>) -> Error {
+fn whole_text_error(message: &str, position: Option<Position>) -> Error {
     let message = format!("invalid settings: {message}");
     let problem = SettingsProblem {
         path: "settings".to_owned(),
@@ -98,10 +101,10 @@ fn whole(message: &str, position: Option<Position>) -> Error {
         suggestion: None,
         position,
     };
-    Error::settings(message, vec![problem])
+    Error::invalid_settings(message, vec![problem])
 }
 
-fn invalid_settings(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
+fn settings_error(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
     let positions = PositionIndex::new(text);
     let problem = |problem: &managed_by::Problem| {
         let path = found.path_of(problem.path());
@@ -117,7 +120,7 @@ fn invalid_settings(text: &str, found: &SettingsText<'_>, problems: &Problems) -
             position: Some(positions.located(&located)),
         }
     };
-    Error::settings(
+    Error::invalid_settings(
         problems.to_string(),
         problems.as_slice().iter().map(problem).collect(),
     )
