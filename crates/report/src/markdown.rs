@@ -30,7 +30,7 @@ fn write_report(report: &ConformanceReport, out: &mut String) -> fmt::Result {
     writeln!(out, "**{}**\n", report.headline())?;
     writeln!(
         out,
-        "At least one release denies {} of {} writes to {} objects.\n",
+        "Writes that at least one release denies: {} of {}. Objects: {}.\n",
         report.denied_writes, report.writes, report.objects
     )?;
     write_rules(report, out)?;
