@@ -29,8 +29,9 @@ dry_run() { job worker "$DELEGATED" | as_ana create --dry-run=server -f -; }
 patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec: {settings: $1}"; }
 
 @test "a typo is denied, and a valid Job is created" {
-  # As the page shows it.
-  denied "$(sed -n 's/^ *\(The jobs "typo" is invalid: .*\)/\1/p' "$ROOT/docs/tasks/run-without-outages.md")" \
+  local shown
+  shown=$(grep --only-matching 'The jobs "typo" is invalid: .*' "$ROOT/docs/tasks/run-without-outages.md")
+  denied "$shown" \
     as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
   assert_prints 'no known controller has this name' as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
   assert_no_warning as_ana create -f - <<<"$(job pi "$DELEGATED")"
