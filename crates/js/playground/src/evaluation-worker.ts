@@ -12,6 +12,8 @@ export type EvaluationResponse = { kind: "evaluation"; evaluation: Evaluation } 
 
 const evaluator = new Evaluator();
 const loaded = loadModule();
+// Each response reports the error, and the first request may arrive after it.
+loaded.catch(() => undefined);
 
 addEventListener("message", (event: MessageEvent<EvaluationRequest>) => void respond(event.data));
 

@@ -30,7 +30,7 @@ async function serve() {
 }
 
 /** Launches the browser: BROWSER, or one at a common path. */
-async function launch() {
+export async function launch() {
   const places = [process.env.BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
   const executablePath = places.find((place) => place && existsSync(place));
   if (executablePath === undefined) {
