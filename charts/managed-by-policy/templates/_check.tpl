@@ -9,7 +9,7 @@
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
 {{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.hasClusterVersions" $root)) -}}
-  {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because there is no cluster to ask; %q %s"
+  {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because the chart cannot read it from a cluster; %q %s"
     (include "managed-by.newestRelease" $root) "" "denies only what every release denies") -}}
 {{- end -}}
 {{- if and $isOnline (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}

@@ -125,7 +125,7 @@ def groups():
         (f"`jq -c .`, {watch.stat().st_size // 1_000_000} MB", ["jq", "-c", ".", watch], "one", False),
         ("`managed-by replay`, one core", [*replay, watch], "one", True),
         ("`managed-by replay`, all cores", [*replay, watch], "all", True),
-        ("`managed-by replay`, one core, each object deleted in the end", [*replay, deleted], "one", False),
+        ("`managed-by replay`, one core, every object deleted at the end", [*replay, deleted], "one", False),
     ]
     file = jobs("a JSON list, as kubectl prints it", 64_000_000, False)
     yield [
@@ -142,7 +142,7 @@ def groups():
 
 
 def programs():
-    rows = "| | time | memory | against |\n| --- | --- | --- | --- |\n"
+    rows = "| | time | memory | speedup |\n| --- | --- | --- | --- |\n"
     for group in groups():
         medians = [statistics.median_low(runs) for runs in turns(3, [row[1:3] for row in group])]
         for (name, _, _, is_compared), (seconds, memory) in zip(group, medians):

@@ -88,7 +88,7 @@ fn changes() -> Result<String> {
             until.is_some() && next == Some(&release)
         });
         if !removed.is_empty() {
-            changed.push(format!("gone: {removed}"));
+            changed.push(format!("removed: {removed}"));
         }
         changed.extend(changed_behavior(release)?);
         if !changed.is_empty() {
@@ -137,7 +137,7 @@ fn changed_behavior(release: Release) -> Result<Vec<String>> {
         let accepting = accepting(&request)?;
         match (accepting.contains(before), accepting.contains(release)) {
             (false, true) => lines.push(description.to_owned()),
-            (true, false) => lines.push(format!("not any more: {description}")),
+            (true, false) => lines.push(format!("no longer: {description}")),
             _ => {}
         }
     }

@@ -15,9 +15,9 @@ const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 const CONSTRAINT: ValueConstraint<'static> =
     ValueConstraint::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
-const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change, but not that the field is added or removed";
+const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change. It does not detect that the field is added or removed";
 
-const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` sees only the version (it denies updates with `role`, `controllers` or `namespaces`)";
+const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` checks only the version (if `role`, `controllers` or `namespaces` is set, it denies updates)";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",

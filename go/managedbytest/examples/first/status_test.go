@@ -33,6 +33,6 @@ func TestStatusOfFinishedJob(t *testing.T) {
 		Spec:       batchv1.JobSpec{ManagedBy: &runner},
 		Status:     batchv1.JobStatus{StartTime: &start, Active: 1},
 	}
-	// Release 1.30 takes SuccessCriteriaMet only of indexed Jobs with a success policy. All that are known: managedby.AllReleases().
+	// 1.30 accepts SuccessCriteriaMet only on indexed Jobs with a success policy. For every release, use managedby.AllReleases().
 	managedbytest.AssertStatusUpdate(t, running, finished(running, metav1.NewTime(start.Add(time.Hour))), managedby.Since(managedby.V1_31))
 }
