@@ -15,7 +15,7 @@ setup_file() {
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
   apply_test_crds AppWrapper JobSet RayCluster Workflow
-  kubewarden_crds cluster
+  apply_kubewarden_crds cluster
   start_controller_manager cluster --controllers=validatingadmissionpolicy-status-controller
   apply_cel_policies cluster management
 }

@@ -12,7 +12,7 @@ teardown_file() { stop_all; }
 setup() { cd "$BATS_TEST_TMPDIR"; }
 
 # What the chart renders without a cluster: offline [ARGUMENT...]
-offline() { helm template managed-by "$CHART" --kube-version 1.36.3 --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "$@" | yaml; }
+offline() { helm template managed-by "$CHART" --kube-version 1.36.3 --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "$@" | yaml_to_json; }
 # Who may write the status of a kind: writers KIND [ARGUMENT...]
 writers() { chart_settings cluster worker "${@:2}" | jq -r --arg kind "$1" '.builtin_status_writers[$kind] // [] | .[]'; }
 lists() { writers "$1" | grep --line-regexp --fixed-strings "$2"; }

@@ -47,7 +47,7 @@ start_manager() {
     internalCertManagement: {enable: false}}" >"$folder/config.yml"
   start "$cluster/$name" "${@:7}" --config="$folder/config.yml"
   wait_ready "$cluster/$name" curl --silent --fail "http://127.0.0.1:$probe/readyz"
-  yaml "$sources/config/components/webhook/manifests.yaml" | jq --arg name "$name" --arg paths "$5" --arg url "https://127.0.0.1:$webhook" --rawfile ca "$RUN/ca.crt" '
+  yaml_to_json "$sources/config/components/webhook/manifests.yaml" | jq --arg name "$name" --arg paths "$5" --arg url "https://127.0.0.1:$webhook" --rawfile ca "$RUN/ca.crt" '
     .metadata.name = $name | .webhooks |= map(select(.clientConfig.service.path | test($paths)) | .clientConfig = {url: ($url + .clientConfig.service.path), caBundle: ($ca | @base64)})' |
     kubectl --kubeconfig "$RUN/$cluster/kubeconfig" apply --server-side -f -
 }

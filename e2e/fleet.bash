@@ -6,7 +6,7 @@ MULTIKUEUE=system:serviceaccount:kueue-system:multikueue-sa
 role_of() { if [ "$1" = hub ]; then echo management; else echo worker; fi; }
 # Starts PolicyServer of the hub or the worker, with a change of its settings: start_fleet_policy_server NAME [FILTER]
 start_fleet_policy_server() {
-  protect_policy "$(chart_settings "$1" "$(role_of "$1")" | jq "${2:-.}")" | jq '{"managed-by": .}' |
+  policy_in_protect_mode "$(chart_settings "$1" "$(role_of "$1")" | jq "${2:-.}")" | jq '{"managed-by": .}' |
     KUBECONFIG=$(kubeconfig "$1" "$POLICY_SERVER") start_policy_server "$1/policy-server"
 }
 
@@ -25,7 +25,7 @@ start_member() {
 # Applies objects of Kueue and waits until those with a condition Active are active: apply_queues CLUSTER [PART [FILE]]
 apply_queues() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") file=$RUN/$1/kueue.json
-  yaml "${3:-$ROOT/e2e/kueue.yml}" | jq -c ".\"${2:-$1}\"[]" >"$file"
+  yaml_to_json "${3:-$ROOT/e2e/kueue.yml}" | jq -c ".\"${2:-$1}\"[]" >"$file"
   # Kueue's webhooks take a moment.
   LIMIT=20 retry "${kubectl[@]}" apply --server-side -f "$file"
   jq -c 'select(.kind | test("^(MultiKueueCluster|AdmissionCheck|ClusterQueue)$"))' "$file" >"$file.active"

@@ -43,7 +43,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 @test "helm template renders the policy for this cluster before it is installed" {
   echo "{role: management}" >my-values.yaml
   eval "$(page_command roll-out 'helm template managed-by ')"
-  yaml my-policy.yml | jq -e --arg release "$RELEASE" '.kind == "ClusterAdmissionPolicy" and .spec.settings.kubernetes_version == $release'
+  yaml_to_json my-policy.yml | jq -e --arg release "$RELEASE" '.kind == "ClusterAdmissionPolicy" and .spec.settings.kubernetes_version == $release'
 }
 
 @test "install: without projects, only Jobs and CronJobs" {

@@ -23,7 +23,7 @@ setup_file() {
     run_kueue "$name"
   done
   local workers=(worker-1 worker-2)
-  yaml "$ROOT/e2e/kueue.yml" | jq '.hub |= map(if .kind == "MultiKueueCluster" then ("worker-1", "worker-2") as $name | .metadata.name = $name | .spec.clusterSource.kubeConfig.location = $name
+  yaml_to_json "$ROOT/e2e/kueue.yml" | jq '.hub |= map(if .kind == "MultiKueueCluster" then ("worker-1", "worker-2") as $name | .metadata.name = $name | .spec.clusterSource.kubeConfig.location = $name
     elif .kind == "MultiKueueConfig" then .spec.clusters = ["worker-1", "worker-2"] else . end)' >"$RUN/queues.json"
   for name in "${workers[@]}"; do
     apply_queues "$name" worker "$RUN/queues.json"
@@ -33,7 +33,7 @@ setup_file() {
   apply_queues management hub "$RUN/queues.json"
   # The contexts of the page.
   for name in management "${workers[@]}"; do
-    yaml "$RUN/$name/kubeconfig" | jq --arg name "$name" '.contexts[0].name = $name | .contexts[0].context |= (.cluster = $name | .user = $name) | .clusters[0].name = $name | .users[0].name = $name' \
+    yaml_to_json "$RUN/$name/kubeconfig" | jq --arg name "$name" '.contexts[0].name = $name | .contexts[0].context |= (.cluster = $name | .user = $name) | .clusters[0].name = $name | .users[0].name = $name' \
       >"$RUN/$name.context"
   done
   KUBECONFIG=$RUN/management.context:$RUN/worker-1.context:$RUN/worker-2.context kubectl config view --flatten >"$RUN/contexts"

@@ -138,7 +138,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl create namespace team-pods
   job good "$DELEGATED" | kubectl create -n team-pods -f -
   job plain 'suspend: true' | kubectl create -n team-pods -f -
-  yaml "$ROOT/deploy/pods.yml" | jq 'if .spec then .spec.mode = "protect" else . end' >pods.json
+  yaml_to_json "$ROOT/deploy/pods.yml" | jq 'if .spec then .spec.mode = "protect" else . end' >pods.json
   jq 'select(.spec)' pods.json | kubectl apply -f -
   wait_policies
   assert_prints 'could not look up Job "good", which controls this pod' pod_of good

@@ -34,7 +34,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 }
 
 policy_in_mode() { # MANIFEST MODE
-  yaml "$ROOT/deploy/$1.yml" | jq "select(.spec.rules) | .spec.module = \"file://$MODULE\" | .spec.mode = \"$2\"" >"$1-$2.yml"
+  yaml_to_json "$ROOT/deploy/$1.yml" | jq "select(.spec.rules) | .spec.module = \"file://$MODULE\" | .spec.mode = \"$2\"" >"$1-$2.yml"
   kwctl run -r "$CHANGED" "$1-$2.yml" | grep '^{' | jq -e ".allowed == (\"$2\" == \"monitor\")" || { echo "^ $1 in mode $2" && return 1; }
 }
 @test "run: every policy of deploy/, in both modes" {
@@ -45,8 +45,8 @@ policy_in_mode() { # MANIFEST MODE
 
 # Both YAML files have the same at a filter, and something is there: same A B FILTER [FILTER OF B]
 same() {
-  yaml "$1" | jq -S "$3" >a.json
-  yaml "$2" | jq -S "${4:-$3}" >b.json
+  yaml_to_json "$1" | jq -S "$3" >a.json
+  yaml_to_json "$2" | jq -S "${4:-$3}" >b.json
   for file in a.json b.json; do [[ $(<"$file") != @(|null) ]] || { echo "nothing at $3 in $file" && return 1; }; done
   diff a.json b.json
 }
@@ -54,7 +54,7 @@ same() {
 # A module has the README and each key of a metadata file. kwctl adds its own version: carries MODULE METADATA
 carries() {
   kwctl inspect -o yaml "$1" >inspected
-  yaml inspected | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
+  yaml_to_json inspected | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
   same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
 }
 

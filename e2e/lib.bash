@@ -1,16 +1,16 @@
-# Helpers of the tests in e2e/. Programs run in the background, each with its log and its process id in $RUN.
+# Helpers for the tests in e2e/. Programs run in the background; their logs and process ids are in $RUN.
 # shellcheck shell=bash disable=SC2034
 bats_require_minimum_version 1.5.0
-# Otherwise bats only looks at the last command of a pipe.
+# Without it, bats only checks the last command of a pipe.
 set -o pipefail
 ROOT=$(cd "${BASH_SOURCE%/*}/.." && pwd)
 RUN=${BATS_FILE_TMPDIR:-}
 MODULE=$ROOT/annotated-policy.wasm
 PODS_MODULE=$ROOT/annotated-pods-policy.wasm
-# A proxy has no business on loopback.
+# Never use a proxy for loopback.
 export no_proxy=127.0.0.1,localhost PATH="${KUBEBUILDER_ASSETS:+$KUBEBUILDER_ASSETS:}$PATH"
 
-# Skips a test, or in setup_file all tests of a file, if a program is missing; with NO_SKIP=1 it fails: require_programs PROGRAM...
+# Skips the test, or in setup_file all tests of the file, if a program is missing. With NO_SKIP=1, fails instead: require_programs PROGRAM...
 require_programs() {
   local program missing=
   for program; do command -v "$program" >/dev/null || missing+=" $program"; done
@@ -19,7 +19,7 @@ require_programs() {
   skip "not on the PATH:$missing (e2e/README.md)"
 }
 
-# Starts a program whose output goes to $RUN/NAME.log: start NAME COMMAND...
+# Starts a program in the background, with its output in $RUN/NAME.log: start NAME COMMAND...
 start() {
   local name=$1
   shift
@@ -29,14 +29,14 @@ start() {
   printf '%q ' "$@" >"$RUN/$name.command"
 }
 
-# Its first thread may be a zombie while others still hold its ports.
+# Succeeds while a program runs. Its main thread may be a zombie while other threads still hold its ports: running NAME
 running() {
   local pid
   pid=$(<"$RUN/$1.pid")
   [[ $(ps -o state= -p "$pid") == [!Z]* ]] || [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ]
 }
 
-# Kills a program and waits for its end: stop NAME
+# Kills a program and waits until it exits: stop NAME
 stop() {
   kill -KILL "$(<"$RUN/$1.pid")" 2>/dev/null || true
   while running "$1"; do sleep 0.05; done
@@ -48,20 +48,20 @@ restart() {
   eval "start $1 $(<"$RUN/$1.command")"
 }
 
-# Kills all programs of the file.
+# Kills all programs that the test file started.
 stop_all() {
   local pid
   find "$RUN" -name '*.pid' | while read -r pid; do kill -KILL "$(<"$pid")" 2>/dev/null || true; done
 }
 
-# Waits until a program is ready. It fails if the program ends before: wait_ready NAME COMMAND...
+# Waits until a program is ready, that is, until COMMAND succeeds. Fails if the program exits first: wait_ready NAME COMMAND...
 wait_ready() {
   for _ in $(seq 1200); do
     if "${@:2}" &>/dev/null; then return 0; fi
     running "$1" || break
     sleep 0.05
   done
-  echo "$1 has ended or is not ready within a minute:" && grep -v '^ ' "$RUN/$1.log" | cut -c1-300 | tail -n 8
+  echo "$1 exited or was not ready within a minute:" && grep -v '^ ' "$RUN/$1.log" | cut -c1-300 | tail -n 8
   return 1
 }
 
@@ -74,7 +74,7 @@ retry() {
   done
 }
 
-# Starts a registry with an `http` section: start_registry SECTION
+# Starts a registry with the given `http` section in its configuration: start_registry SECTION
 start_registry() {
   jq -n --arg folder "$RUN/registry" "{version: 0.1, log: {level: \"warn\"}, storage: {filesystem: {rootdirectory: \$folder}}, http: $1}" >"$RUN/registry.json"
   start registry docker-registry serve "$RUN/registry.json"
@@ -84,26 +84,26 @@ start_registry() {
 
 free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# The documents of a YAML file, or of the standard input, as JSON: yaml [FILE]
-yaml() { python3 -c 'import json, sys, yaml; [print(json.dumps(d, default=str)) for d in yaml.safe_load_all(open(sys.argv[1])) if d is not None]' "${1:-/dev/stdin}"; }
+# Prints the documents of a YAML file or stdin as JSON, one per line: yaml_to_json [FILE]
+yaml_to_json() { python3 -c 'import json, sys, yaml; [print(json.dumps(d, default=str)) for d in yaml.safe_load_all(open(sys.argv[1])) if d is not None]' "${1:-/dev/stdin}"; }
 
-# Runs a command that must fail with a text in its output: assert_fails_with TEXT COMMAND...
+# Runs a command that must fail and print TEXT: assert_fails_with TEXT COMMAND...
 assert_fails_with() {
   run "${@:2}"
   [ "$status" -ne 0 ] && [[ $output == *"$1"* ]] || { printf 'exit code %s, expected a failure with "%s":\n%s\n' "$status" "$1" "$output" && return 1; }
 }
 
-# Runs a command whose output must contain a text: assert_prints TEXT COMMAND...
+# Runs a command that must print TEXT: assert_prints TEXT COMMAND...
 assert_prints() {
   run "${@:2}"
   [[ $output == *"$1"* ]] || { printf 'no "%s" in the output:\n%s\n' "$1" "$output" && return 1; }
 }
 
-# The authority of the file, in $RUN/ca.crt and ca.key.
+# Creates the CA of the test file, in $RUN/ca.crt and ca.key.
 create_ca() { openssl req -x509 "${NEW_KEY[@]}" -days 2 -subj /CN=e2e -keyout "$RUN/ca.key" -out "$RUN/ca.crt" 2>/dev/null; }
 NEW_KEY=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
 
-# Writes tls.crt and tls.key for loopback, or for other names, and the authority's ca.crt: create_certificate FOLDER [NAME...]
+# Writes tls.crt and tls.key for the given names (default: loopback), and the CA's ca.crt: create_certificate DIRECTORY [NAME...]
 create_certificate() {
   local folder=$1 names=DNS:localhost,IP:127.0.0.1
   shift
@@ -115,23 +115,26 @@ create_certificate() {
     openssl x509 -req -days 2 -CA "$RUN/ca.crt" -CAkey "$RUN/ca.key" -extfile <(echo "subjectAltName=$names") -out "$folder/tls.crt" 2>/dev/null
 }
 
-# A policy in policies.yml that denies, with settings as JSON: protect_policy [SETTINGS]. It fails on empty ones, which a failure of `settings` leaves.
-protect_policy() { jq -nc --arg file "file://$MODULE" --argjson settings "${1-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
+# Prints a policies.yml entry in mode protect with settings as JSON. Fails on empty settings, which a failed `chart_settings` prints:
+# policy_in_protect_mode [SETTINGS]
+policy_in_protect_mode() { jq -nc --arg file "file://$MODULE" --argjson settings "${1-{\}}" '{"module": $file, policyMode: "protect", settings: $settings}'; }
 
-# The policy of deploy/pods.yml in policies.yml, in mode protect. Kubewarden's controller grants what its metadata asks for; a PolicyServer alone
-# grants the permissions in its file.
-pods_spec() { yaml "$ROOT/deploy/pods.yml" | jq -c '.spec // empty'; }
+# Prints the spec of the policy in deploy/pods.yml.
+pods_spec() { yaml_to_json "$ROOT/deploy/pods.yml" | jq -c '.spec // empty'; }
+# Prints a policies.yml entry for that policy in mode protect. Kubewarden's controller grants the capabilities that the policy metadata requests. A
+# standalone PolicyServer grants the capabilities in policies.yml.
 pods_policy() {
-  pods_spec | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" '
+  pods_spec | jq --arg file "$PODS_MODULE" --argjson capabilities "$(yaml_to_json "$ROOT/pods/metadata.yml" | jq .hostCapabilities)" '
     {"module": "file://\($file)", policyMode: "protect", settings, contextAwareResources, hostCapabilities: $capabilities}'
 }
 
-# Starts PolicyServer, be it once more at the same address, with the policies on the standard input, and waits until it is ready:
-# policy_server NAME [ARGUMENT...]. KUBECONFIG names the cluster in which it looks up Jobs.
+# Starts PolicyServer, or restarts it at the same address, with the policies on stdin, and waits until it is ready:
+# start_policy_server NAME [ARGUMENT...]. KUBECONFIG selects the cluster in which it looks up Jobs.
 start_policy_server() {
   run_policy_server "$@"
   wait_ready "$1" curl --silent --fail "$(<"$RUN/$1/probe")/readiness"
 }
+# Like start_policy_server, but doesn't wait: run_policy_server NAME [ARGUMENT...]
 run_policy_server() {
   local name=$1 folder=$RUN/$1 offline=()
   shift
@@ -142,7 +145,7 @@ run_policy_server() {
   fi
   cat >"$folder/policies.yml"
   [ ! -e "$RUN/$name.pid" ] || stop "$name"
-  # Without one, it must not use a cluster that is configured on this machine.
+  # Without KUBECONFIG, keep PolicyServer from using the cluster that is configured on this machine.
   [ -n "${KUBECONFIG:-}" ] || offline=(--ignore-kubernetes-connection-failure)
   start "$name" env -u KUBERNETES_SERVICE_HOST KUBECONFIG="${KUBECONFIG:-/nowhere}" policy-server --policies "$folder/policies.yml" \
     --addr 127.0.0.1 --port "$(port_in_file "$folder/url")" --readiness-probe-port "$(port_in_file "$folder/probe")" --workers 2 --log-no-color \
@@ -157,7 +160,8 @@ KUEUE=system:serviceaccount:kueue-system:kueue-controller-manager
 POLICY_SERVER=system:serviceaccount:kubewarden:policy-server
 
 # Starts etcd and kube-apiserver, or the programs in ETCD and API_SERVER: start_cluster NAME [ARGUMENT...]
-# $RUN/NAME/kubeconfig is that of an admin in system:masters. A person's is `kubectl --as`; a controller gets its own by `kubeconfig`.
+# $RUN/NAME/kubeconfig authenticates as an admin in system:masters. To act as a user, pass `kubectl --as`; for a controller, create a kubeconfig with
+# `kubeconfig`.
 start_cluster() {
   local name=$1 folder=$RUN/$1 peers server
   shift
@@ -169,7 +173,7 @@ start_cluster() {
     --advertise-client-urls="$(<"$folder/etcd-url")" --listen-peer-urls="$peers" --initial-advertise-peer-urls="$peers" --initial-cluster=e2e="$peers"
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/accounts.key" 2>/dev/null
   openssl pkey -in "$folder/accounts.key" -pubout -out "$folder/accounts.pub"
-  # Each controller has a name of its own, so that the rules about writers have something to evaluate. The token of a user is the user's name.
+  # Each controller has its own user name, because the policy checks who writes a status. A user's token is the user's name.
   printf '%s,%s,%s,"%s"\n' admin{,,} system:masters ana{,,} developers tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
   printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
     system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-admission-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
@@ -193,7 +197,7 @@ EOF
 
 # Writes the kubeconfig of a user and prints its path: kubeconfig CLUSTER USER
 kubeconfig() {
-  # KUBECONFIG is a list with colons.
+  # KUBECONFIG is a colon-separated list.
   local file=$RUN/$1/${2//:/-}.kubeconfig
   jq -n --arg server "$(<"$RUN/$1/server")" --arg user "$2" --rawfile ca "$RUN/ca.crt" '{apiVersion: "v1", kind: "Config", "current-context": "e2e",
     clusters: [{name: "e2e", cluster: {$server, "certificate-authority-data": ($ca | @base64)}}], users: [{name: $user, user: {token: $user}}],
@@ -201,22 +205,22 @@ kubeconfig() {
   echo "$file"
 }
 
-# Renders the chart in a cluster, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller:
-# rendered CLUSTER POLICY [ARGUMENT...]
+# Renders the chart against a cluster, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller, and prints JSON:
+# render_chart CLUSTER POLICY [ARGUMENT...]
 CHART=$ROOT/charts/managed-by-policy
 render_chart() {
   # With --validate, helm template reads the cluster as helm upgrade does.
   helm template managed-by "$CHART" --kubeconfig "$RUN/$1/kubeconfig" --validate --dry-run=server --is-upgrade --values "$CHART/ci/$2-values.yaml" \
-    --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "${VALUES[@]}" "${@:3}" | yaml
+    --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "${VALUES[@]}" "${@:3}" | yaml_to_json
 }
-# More values of a test.
+# Additional Helm arguments, set by a test.
 VALUES=()
-# Its settings: chart_settings CLUSTER POLICY [ARGUMENT...]
-chart_settings() { render_chart "$@" | jq -r 'select(.kind == "ConfigMap") | .data["policies.yml"]' | yaml | jq '.["managed-by"].settings'; }
-# Its webhook: chart_webhook CLUSTER POLICY [ARGUMENT...]
+# Prints the settings in the rendered chart: chart_settings CLUSTER POLICY [ARGUMENT...]
+chart_settings() { render_chart "$@" | jq -r 'select(.kind == "ConfigMap") | .data["policies.yml"]' | yaml_to_json | jq '.["managed-by"].settings'; }
+# Prints the webhook in the rendered chart: chart_webhook CLUSTER POLICY [ARGUMENT...]
 chart_webhook() { render_chart "$@" | jq 'select(.kind == "ValidatingWebhookConfiguration")'; }
 
-# Creates the accounts of the projects whose controllers a test may start, as their installations do.
+# Creates the service accounts of controllers that a test may start, under the names of their default installation: create_service_accounts CLUSTER
 create_service_accounts() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") account
   "${kubectl[@]}" create namespace kubewarden
@@ -224,13 +228,13 @@ create_service_accounts() {
     appwrapper-system/appwrapper-controller-manager kubeflow/training-operator ray-system/kuberay-operator; do
     if [[ $account == kube-system/* ]]; then retry "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
     "${kubectl[@]}" create serviceaccount "${account#*/}" -n "${account%/*}"
-    # What it may do does not matter: the controllers that a test starts have tokens of their own.
+    # The role doesn't matter: the controllers that a test starts have their own tokens.
     "${kubectl[@]}" create clusterrolebinding "${account#*/}" --clusterrole=view --serviceaccount="${account/\//:}"
   done
 }
 
-# Applies the webhook of the policy `management`, changed by a filter, with the address of the PolicyServer of a cluster:
-# webhook CLUSTER [FILTER]. Waits until the API server calls it if the filter is missing.
+# Applies the webhook of the policy `management`, changed by a jq filter, with the address of the cluster's PolicyServer:
+# apply_webhook CLUSTER [FILTER]. Without a filter, waits until the API server calls the webhook.
 apply_webhook() {
   chart_webhook "$1" management |
     jq --arg url "$(<"$RUN/$1/policy-server/url")" --rawfile ca "$RUN/$1/policy-server/ca.crt" "
@@ -238,21 +242,22 @@ apply_webhook() {
     kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
   [ $# -gt 1 ] || wait_for_webhook "$1"
 }
+# Waits until the webhook or the ValidatingAdmissionPolicies evaluate writes: wait_for_webhook CLUSTER
 wait_for_webhook() {
   kubectl --kubeconfig "$RUN/$1/kubeconfig" create namespace probe 2>/dev/null || true
   retry probe "$1"
 }
-# The prefix of a rule is in a denial, and in a warning of an admin who is exempt.
+# Succeeds if a write is evaluated. Both a denial and the warning for an exempt admin contain a rule id: probe CLUSTER
 probe() {
   run kubectl --kubeconfig "$RUN/$1/kubeconfig" create -n probe --dry-run=server -f - <<<"$(job probe 'managedBy: kubernetes.io/job-controler')"
   [[ $output == *managed-by/* ]]
 }
 
-# Applies the CRDs of Kubewarden's chart: kubewarden_crds CLUSTER
-kubewarden_crds() {
+# Applies the CRDs from Kubewarden's chart: apply_kubewarden_crds CLUSTER
+apply_kubewarden_crds() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
-  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART names no folder"
-  helm template kubewarden "$KUBEWARDEN_CHART" | yaml | jq -c 'select(.kind == "CustomResourceDefinition")' | "${kubectl[@]}" apply --server-side -f -
+  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART is not set"
+  helm template kubewarden "$KUBEWARDEN_CHART" | yaml_to_json | jq -c 'select(.kind == "CustomResourceDefinition")' | "${kubectl[@]}" apply --server-side -f -
   retry "${kubectl[@]}" wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
 }
 # Applies the webhook with failurePolicy Ignore for a PolicyServer that does not exist: apply_unreachable_webhook CLUSTER
@@ -269,8 +274,8 @@ apply_cel_policies() {
   wait_for_webhook "$1"
 }
 
-# Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and its webhook:
-# protected POLICY [ARGUMENT...]
+# Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and the webhook:
+# start_protected_cluster POLICY [ARGUMENT...]
 start_protected_cluster() {
   start_cluster cluster "${@:2}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
@@ -278,41 +283,40 @@ start_protected_cluster() {
   serve_settings "$1"
   apply_webhook cluster
 }
-# Starts its PolicyServer, be it once more: serve_settings POLICY
-serve_settings() { protect_policy "$(chart_settings cluster "$1")" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server; }
+# Starts or restarts the cluster's PolicyServer with the settings of a policy: serve_settings POLICY
+serve_settings() { policy_in_protect_mode "$(chart_settings cluster "$1")" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server; }
 
-# Applies the CRDs of these kinds in e2e/crds.yml: apply_test_crds KIND...
+# Applies the CRDs of the given kinds from e2e/crds.yml: apply_test_crds KIND...
 apply_test_crds() {
-  yaml "$ROOT/e2e/crds.yml" | jq -c --arg kinds " $* " '.[] | select(.spec.names.kind as $kind | $kinds | contains(" \($kind) "))' >"$BATS_FILE_TMPDIR/crds.json"
+  yaml_to_json "$ROOT/e2e/crds.yml" | jq -c --arg kinds " $* " '.[] | select(.spec.names.kind as $kind | $kinds | contains(" \($kind) "))' >"$BATS_FILE_TMPDIR/crds.json"
   [ "$(wc -l <"$BATS_FILE_TMPDIR/crds.json")" -eq $# ]
   kubectl apply --server-side -f "$BATS_FILE_TMPDIR/crds.json"
   # Fails for objects without conditions, so retry.
   retry kubectl wait --for=condition=Established --timeout=1m -f "$BATS_FILE_TMPDIR/crds.json"
 }
 
-# Objects, in a line of YAML: job NAME [SPEC [ANNOTATIONS]], such as job pi 'managedBy: acme.io/runner'. More of the metadata may follow
-# the name.
-# kubectl takes what begins with a brace for JSON.
+# Print an object as one line of YAML: job NAME [SPEC [ANNOTATIONS]], such as job pi 'managedBy: acme.io/runner'. NAME may be followed by more metadata
+# fields. The line is preceded by `---`, because kubectl parses input that starts with a brace as JSON.
 workload() { printf -- '---\n{apiVersion: %s, kind: %s, metadata: {name: %s}, spec: {%s}}\n' "$@"; }
 job() { workload batch/v1 Job "$1" "${2:+$2, }template: $(template "${3:-}")"; }
 template() { echo "{metadata: {annotations: {$1}}, spec: {restartPolicy: Never, containers: [{name: main, image: e2e, resources: {requests: {cpu: 1}}}]}}"; }
 appwrapper() { workload workload.codeflare.dev/v1beta2 AppWrapper "$@"; }
 
 as_ana() { kubectl --as=ana --as-group=developers "$@"; }
-# Writes the status of a Job or another object as a user: update_status USER NAME STATUS, or status USER KIND/NAME STATUS
+# Patches the status of a Job or another object as a user: update_status USER NAME STATUS, or update_status USER KIND/NAME STATUS
 update_status() {
   local name=$2
   [[ $name == */* ]] || name=jobs/$name
   kubectl patch "$name" --as="$1" --subresource=status --type=merge --patch "status: {$3}"
 }
 
-# Runs a command that must succeed, without a warning: assert_no_warning COMMAND...
+# Runs a command that must succeed without a warning: assert_no_warning COMMAND...
 assert_no_warning() {
   run "$@"
   [ "$status" -eq 0 ] && [[ $output != *Warning:* ]] || { printf 'exit code %s:\n%s\n' "$status" "$output" && return 1; }
 }
 
-# An annotation of the policy on the last write of an object, or `none`: audit_annotation NAME KEY
+# Prints an audit annotation of the last write to an object, or `none`: audit_annotation NAME KEY
 audit_annotation() {
   jq -r --arg name "$1" --arg key "managed-by.policies.example.com/$2" 'select(.objectRef.name == $name) | .annotations[$key] // "none"' \
     "$RUN/cluster/audit.log" | tail -n 1

@@ -8,7 +8,7 @@ setup_file() {
   require_programs "${FLEET_PROGRAMS[@]}"
   start_fleet
   for member in hub worker; do
-    kubewarden_crds $member
+    apply_kubewarden_crds $member
     apply_cel_policies $member "$(role_of $member)"
     apply_webhook $member '.failurePolicy = "Ignore"'
   done

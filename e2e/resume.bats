@@ -82,7 +82,7 @@ assert_resumed() {
   settings=$(chart_settings cluster worker)
   fewer=$(jq --arg jobset "$JOBSET" '.builtin_status_writers.Job -= [$jobset]' <<<"$settings")
   [ "$fewer" != "$settings" ]
-  protect_policy "$fewer" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server
+  policy_in_protect_mode "$fewer" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server
   from=$(count_audit_lines)
   suspend_and_resume jobset team-a control
   # More than the pods need.

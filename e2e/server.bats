@@ -10,11 +10,11 @@ setup_file() {
   # A policy for each of the settings in the kept requests, and for each file in deploy/, in its mode.
   jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
-    jq -c --argjson policy "$(protect_policy)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
+    jq -c --argjson policy "$(policy_in_protect_mode)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
     for manifest in "${MANIFESTS[@]}"; do
-      yaml "$ROOT/deploy/$manifest.yml" | jq "select(.spec.rules) | {\"$manifest\": {\"module\": \"file://$MODULE\", policyMode: .spec.mode, settings: .spec.settings}}"
+      yaml_to_json "$ROOT/deploy/$manifest.yml" | jq "select(.spec.rules) | {\"$manifest\": {\"module\": \"file://$MODULE\", policyMode: .spec.mode, settings: .spec.settings}}"
     done
-    yaml "$ROOT/deploy/policies.yml" | jq "map_values(.[\"module\"] |= if contains(\"pods\") then \"file://$PODS_MODULE\" else \"file://$MODULE\" end)"
+    yaml_to_json "$ROOT/deploy/policies.yml" | jq "map_values(.[\"module\"] |= if contains(\"pods\") then \"file://$PODS_MODULE\" else \"file://$MODULE\" end)"
   } | jq -s add | start_policy_server server
 }
 teardown_file() { stop_all; }
@@ -88,7 +88,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 }
 
 @test "wrong settings: PolicyServer does not start, and its log contains the field" {
-  jq -n --argjson good "$(protect_policy)" --argjson bad "$(protect_policy '{"controler": {}}')" '{$good, $bad}' | run_policy_server wrong-settings
+  jq -n --argjson good "$(policy_in_protect_mode)" --argjson bad "$(policy_in_protect_mode '{"controler": {}}')" '{$good, $bad}' | run_policy_server wrong-settings
   LIMIT=30 retry eval '! running wrong-settings'
   grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown\|no such key'
 }
@@ -115,7 +115,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 }
 
 @test "a module without metadata: PolicyServer does not start" {
-  protect_policy | jq "{bare: (. + {\"module\": \"file://$ROOT/policy.wasm\"})}" | run_policy_server bare
+  policy_in_protect_mode | jq "{bare: (. + {\"module\": \"file://$ROOT/policy.wasm\"})}" | run_policy_server bare
   LIMIT=30 retry eval '! running bare'
   grep "Policy is missing protocol version" "$RUN/bare.log"
 }
@@ -127,7 +127,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 connection = socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()[0]
 connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
 while data := connection.recv(65536): open("metrics", "ab").write(data)' "$port" 3>&- &
-  protect_policy | jq '{"counted-policy": .}' |
+  policy_in_protect_mode | jq '{"counted-policy": .}' |
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port OTEL_METRIC_EXPORT_INTERVAL=1000 start_policy_server metrics --enable-metrics
   curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/metrics/url")/validate/counted-policy" \
     --data "@$CHANGED"

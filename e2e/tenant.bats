@@ -31,7 +31,7 @@ metadata: {name: controllers}
 rules: [{apiGroups: [batch, jobset.x-k8s.io, workload.codeflare.dev, ray.io, argoproj.io, studio.example.com], resources: ["*"], verbs: ["*"]}]
 EOF
   kubectl create clusterrolebinding controllers --clusterrole=controllers --user="$JOBSET" --user="$KUEUE" --user="$CRON_JOBS"
-  yaml "$ROOT/deploy/pods.yml" | jq 'select(.kind | startswith("ClusterRole"))' | kubectl apply -f -
+  yaml_to_json "$ROOT/deploy/pods.yml" | jq 'select(.kind | startswith("ClusterRole"))' | kubectl apply -f -
 
   if is_cel; then without_policy_server; else with_policy_server; fi
   # Also for pods and for the kind that the settings declare.
@@ -43,7 +43,7 @@ is_cel() { [[ $BATS_TEST_FILENAME == *-cel.bats ]]; }
 # Skips a test of what the policies in CEL do not cover.
 module_only() { if is_cel; then skip 'CEL does not cover it'; fi; }
 with_policy_server() {
-  jq -n --argjson policy "$(protect_policy "$(chart_settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
+  jq -n --argjson policy "$(policy_in_protect_mode "$(chart_settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
     KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") start_policy_server cluster/policy-server
   apply_webhook cluster .
   # The webhook that Kubewarden's controller makes of deploy/pods.yml.
@@ -53,7 +53,7 @@ with_policy_server() {
   wait_for_webhook cluster
 }
 without_policy_server() {
-  kubewarden_crds cluster
+  apply_kubewarden_crds cluster
   apply_unreachable_webhook cluster
   apply_cel_policies cluster management
 }
