@@ -1,16 +1,16 @@
-# A management cluster and a worker, with MultiKueue between them and the policies of the chart deployed. Users create workloads on the hub.
+# Starts a management cluster (hub) and a worker, connected by MultiKueue, with the chart's policies. Users create workloads on the hub.
 # shellcheck shell=bash disable=SC2034
 FLEET_PROGRAMS=(helm "$KUEUE_ETCD" kube-apiserver kube-controller-manager jobset "$KUEUE_PROGRAM" policy-server go unshare kubectl jq openssl curl python3)
 MULTIKUEUE=system:serviceaccount:kueue-system:multikueue-sa
 
 role_of() { if [ "$1" = hub ]; then echo management; else echo worker; fi; }
-# Starts PolicyServer of the hub or the worker, with a change of its settings: start_fleet_policy_server NAME [FILTER]
+# Starts PolicyServer of the hub or the worker with the chart's settings, changed by a jq filter: start_fleet_policy_server CLUSTER [FILTER]
 start_fleet_policy_server() {
   policy_in_protect_mode "$(chart_settings "$1" "$(role_of "$1")" | jq "${2:-.}")" | jq '{"managed-by": .}' |
     KUBECONFIG=$(kubeconfig "$1" "$POLICY_SERVER") start_policy_server "$1/policy-server"
 }
 
-# Starts one of the two clusters.
+# Starts one of the two clusters: start_member CLUSTER
 start_member() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
   ETCD=$KUEUE_ETCD start_cluster "$1" --authorization-mode=AlwaysAllow
@@ -22,11 +22,11 @@ start_member() {
   apply_webhook "$1"
 }
 
-# Applies objects of Kueue and waits until those with a condition Active are active: apply_queues CLUSTER [PART [FILE]]
+# Applies Kueue's objects and waits until all that have the condition Active are active: apply_queues CLUSTER [KEY [FILE]]
 apply_queues() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") file=$RUN/$1/kueue.json
   yaml_to_json "${3:-$ROOT/e2e/kueue.yml}" | jq -c ".\"${2:-$1}\"[]" >"$file"
-  # Kueue's webhooks take a moment.
+  # Kueue's webhooks are not ready at once.
   LIMIT=20 retry "${kubectl[@]}" apply --server-side -f "$file"
   jq -c 'select(.kind | test("^(MultiKueueCluster|AdmissionCheck|ClusterQueue)$"))' "$file" >"$file.active"
   retry "${kubectl[@]}" wait --for=condition=Active --timeout=1m -f "$file.active"
@@ -42,7 +42,7 @@ start_fleet() {
   export KUBECONFIG=$RUN/hub/kubeconfig
 }
 
-# A JobSet of two Jobs: jobset_manifest NAME SPEC [ANNOTATIONS]
+# Prints a JobSet with two Jobs: jobset_manifest NAME SPEC [ANNOTATIONS]
 jobset_manifest() {
   workload jobset.x-k8s.io/v1alpha2 JobSet "$1" "$2replicatedJobs: [{name: a, replicas: 2, template: {spec: {backoffLimit: 0, completions: 1, parallelism: 1, template: $(template "${3:-}")}}}]"
 }
@@ -54,15 +54,14 @@ delegated_jobset() { jobset_manifest "$1, labels: {kueue.x-k8s.io/queue-name: qu
 wait_condition() { LIMIT=90 retry has_condition "$1" "$2" "$3"; }
 worker_has() { [ "$(on_worker get "$1" -o jsonpath="$2")" = "$3" ]; }
 
-# Faults: a third of 30 workloads is under way when a fault begins, a third is handed in during it, a third after it. All
-# must end. They run for a second to ten, so many of them end during the fault.
-fault_workload() { # FAULT NUMBER
+# Prints a workload for run_fault, with a run time of 1 s to 10 s: fault_workload FAULT NUMBER
+fault_workload() {
   if (($2 % 3 == 2)); then delegated_jobset "$1-$2" "e2e/run: '$((1000 + $2 % 10 * 1000))'"; else delegated_job "$1-$2" '' "e2e/run: '$((1000 + $2 % 10 * 1000))'"; fi
 }
-# Retries if the webhook failed, as users do. Fails on any other denial.
+# Creates a workload for run_fault, and fails if it is rejected. Records all rejections except webhook failures: create_unless_unavailable FAULT NUMBER
 create_unless_unavailable() {
   run as_ana create -f - <<<"$(fault_workload "$@")"
-  [ "$status" -eq 0 ] || [[ $output == *AlreadyExists* ]] || { [[ $output == *'failed calling webhook'* ]] || echo "$output" >"$RUN/refusal"; return 1; }
+  [ "$status" -eq 0 ] || [[ $output == *AlreadyExists* ]] || { [[ $output == *'failed calling webhook'* ]] || echo "$output" >"$RUN/rejection"; return 1; }
 }
 has_started() { [ -n "$(on_worker get "$1" -o jsonpath='{.status.startTime}{.status.replicatedJobsStatus[?(@.active>0)].active}')" ]; }
 all_finished() {
@@ -70,13 +69,14 @@ all_finished() {
     select([.status.conditions[]? | select(.status == "True").type] | any(. == "Complete" or . == "Completed"))] | length == 30'
 }
 
-# 30 workloads with a fault of 30 s: run_fault FAULT BEGIN MEND
+# Injects a fault for 30 s with the command BEGIN, and ends it with the command RECOVER: run_fault FAULT BEGIN RECOVER
+# Creates 10 workloads before the fault, 10 during it and 10 after it, and passes if all finish. Many finish during the fault.
 run_fault() {
   local number running=0 hub_events worker_events
   hub_events=$(count_audit_lines hub) worker_events=$(count_audit_lines worker)
-  rm -f "$RUN/refusal"
+  rm -f "$RUN/rejection"
   for number in {0..9}; do fault_workload "$1" "$number"; done | as_ana create -f -
-  # The one that runs longest.
+  # The workload that runs longest.
   retry has_started "job/$1-9"
   for number in 0 1 3 4 6 7 9; do if has_started "job/$1-$number" && ! has_condition Complete job "$1-$number"; then running=$((running + 1)); fi; done
   for number in 2 5 8; do if has_started "jobset/$1-$number" && ! has_condition Completed jobset "$1-$number"; then running=$((running + 1)); fi; done
@@ -89,6 +89,6 @@ run_fault() {
   "$3"
   for number in $(seq $next 29); do retry create_unless_unavailable "$1" "$number"; done
   LIMIT=120 retry all_finished "$1" || { kubectl get jobs,jobsets && return 1; }
-  [ ! -e "$RUN/refusal" ] || { cat "$RUN/refusal" && return 1; }
-  echo "# $running of 30 were running when it began; refused by management.yml: $(audit_events hub "$DENIED" "$hub_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
+  [ ! -e "$RUN/rejection" ] || { cat "$RUN/rejection" && return 1; }
+  echo "# $running of 30 were running when the fault began; denied by management.yml: $(audit_events hub "$DENIED" "$hub_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
 }

@@ -8,14 +8,14 @@ load pages
 API_SERVER=kube-apiserver ARGUMENTS=() MANAGER=() RELEASE=1.36
 case $BATS_TEST_FILENAME in
 *-1.30.bats)
-  RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 KUBEWARDEN=1.35.0 MANAGER=("${EMULATE_OLD_RELEASE[@]}")
+  RELEASE=1.30 API_SERVER=kube-apiserver-1.30.14 KUBEWARDEN_VERSION=1.35.0 MANAGER=("${EMULATE_OLD_RELEASE[@]}")
   ARGUMENTS=(--feature-gates=JobManagedBy=true)
   ;;
 *-1.37.bats) RELEASE=1.37 API_SERVER=kube-apiserver-1.37.1 ;;
 esac
 
 setup_file() {
-  require_programs helm "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" "policy-server${KUBEWARDEN:+-$KUBEWARDEN}" kwctl "$API_SERVER" kube-controller-manager kubectl etcd docker-registry \
+  require_programs helm "kubewarden-controller${KUBEWARDEN_VERSION:+-$KUBEWARDEN_VERSION}" "policy-server${KUBEWARDEN_VERSION:+-$KUBEWARDEN_VERSION}" kwctl "$API_SERVER" kube-controller-manager kubectl etcd docker-registry \
     ip mount curl jq openssl python3
   install_kubewarden "${ARGUMENTS[@]}"
   kubectl create namespace team-a

@@ -1,5 +1,5 @@
-# Kubewarden as its chart installs it, in a cluster without nodes, and the chart of this project. They run in a network namespace with nothing but
-# loopback (e2e/run), where a registry of this machine answers as ghcr.io.
+# Installs Kubewarden and this project's chart in a cluster without nodes, in a network namespace with only loopback (e2e/run). A local registry serves
+# as ghcr.io.
 # shellcheck shell=bash disable=SC2034
 BOB=(--as=bob --as-group=team-a-admins)
 PROTECT=(--set mode=protect)
@@ -7,17 +7,17 @@ TYPO='suspend: true, managedBy: kueue.x-k8s.io/multikeue'
 DELEGATED='suspend: true, managedBy: kueue.x-k8s.io/multikueue'
 REPOSITORY=ghcr.io/managed-by-policy
 VERSION=$(sed -n 's/^version: //p' "$ROOT/charts/managed-by-policy/Chart.yaml")
-# What the programs of another release of Kubewarden are called: 1.35.0 or nothing.
-KUBEWARDEN=
+# Version suffix of the Kubewarden programs: 1.35.0, or empty for the default release.
+KUBEWARDEN_VERSION=
 
-# Starts a cluster with Kubewarden, and the network and the registry that it needs: install_kubewarden [ARGUMENT...]
+# Starts a cluster with Kubewarden, and the network and the registry that it uses: install_kubewarden [ARGUMENT...]
 install_kubewarden() {
   start_network
   start_kubewarden_cluster cluster 1 "$@"
   export KUBECONFIG=$RUN/cluster/kubeconfig
 }
 
-# The registry has the modules and the chart under the names of a release.
+# Sets up the network and a registry that contains the modules and the chart under their release names.
 start_network() {
   cd "$RUN"
   ip link set lo up && ip address add 10.244.0.1/16 dev lo
@@ -33,12 +33,12 @@ start_network() {
   helm push "managed-by-policy-$VERSION.tgz" "oci://$REPOSITORY/charts"
 }
 
-# The API server with its controllers, and Kubewarden. Each cluster has a number, for its addresses and ports:
+# Starts the API server, its controllers and Kubewarden. The addresses and ports of a cluster depend on its number:
 # start_kubewarden_cluster NAME NUMBER [ARGUMENT...]
 start_kubewarden_cluster() {
   local release=kubewarden-admission-controller name=$1 number=$2 folder=$RUN/$1 service serving arguments=() secret KUBECONFIG=$RUN/$1/kubeconfig
   service=$release-webhook-service serving=$folder/controller/k8s-webhook-server/serving-certs
-  # With the routing, the API server finds the pods behind the Service of a webhook by itself, without kube-proxy.
+  # With aggregator routing, the API server calls the pods behind a webhook's Service directly, without kube-proxy.
   start_cluster "$name" --authorization-mode=RBAC --enable-aggregator-routing=true --advertise-address=10.244.0.1 "${@:3}"
   start_controller_manager "$name" "${MANAGER[@]}" \
     --controllers=deployment-controller,replicaset-controller,serviceaccount-controller,endpointslice-controller,endpoints-controller,disruption-controller,clusterrole-aggregation-controller
@@ -47,9 +47,9 @@ start_kubewarden_cluster() {
   mkdir "$folder/pods"
   [ "$number" = 1 ] || ip address add "10.244.0.$number/16" dev lo
   start "$name/node" python3 "$ROOT/e2e/kubelet.py" "$(kubeconfig "$name" admin)" "$folder/pods" "$(kubeconfig "$name" "$POLICY_SERVER")" \
-    "policy-server${KUBEWARDEN:+-$KUBEWARDEN}" "$number"
+    "policy-server${KUBEWARDEN_VERSION:+-$KUBEWARDEN_VERSION}" "$number"
 
-  # Its chart, with the authority of the registry. The Deployment of the controller has no node to run on, so the controller runs here.
+  # Install Kubewarden's chart with the registry's CA certificate. There is no node for the controller's Deployment, so run the controller as a process.
   helm install kubewarden "$KUBEWARDEN_CHART" --namespace kubewarden --set 'policyServer.sourceAuthorities[0].uri=ghcr.io' \
     --set-file "policyServer.sourceAuthorities[0].certs[0]=$RUN/ca.crt" --set "ports.webhook=$((9442 + number))"
   retry kubectl wait --for=condition=Established --timeout=1m crd --all
@@ -59,66 +59,66 @@ start_kubewarden_cluster() {
     for key in crt key; do kubectl get secret "${secret%%:*}" -n kubewarden -o jsonpath="{.data.tls\.$key}" | base64 -d >"${secret#*:}/tls.$key"; done
   done
   kubectl get secret kubewarden-ca -n kubewarden -o jsonpath='{.data.ca\.crt}' | base64 -d >"$folder/kubewarden-ca.crt"
-  # 1.35 has no such argument, and the port 9443.
-  [ "$KUBEWARDEN" = 1.35.0 ] || arguments+=("--webhook-server-port=$((9442 + number))")
-  start "$name/kubewarden-controller" env TMPDIR="$folder/controller" "kubewarden-controller${KUBEWARDEN:+-$KUBEWARDEN}" \
+  # 1.35 does not have this flag and always uses port 9443.
+  [ "$KUBEWARDEN_VERSION" = 1.35.0 ] || arguments+=("--webhook-server-port=$((9442 + number))")
+  start "$name/kubewarden-controller" env TMPDIR="$folder/controller" "kubewarden-controller${KUBEWARDEN_VERSION:+-$KUBEWARDEN_VERSION}" \
     --kubeconfig="$(kubeconfig "$name" "system:serviceaccount:kubewarden:$release")" --deployments-namespace=kubewarden --webhook-service-name="$service" \
     "${arguments[@]}" --metrics-bind-address=0 --health-probe-bind-address="127.0.0.1:$((8090 + number))"
   wait_ready "$name/kubewarden-controller" curl --silent --fail "http://127.0.0.1:$((8090 + number))/readyz"
-  # The controller of 1.37 creates it, that of 1.36 does not.
+  # The 1.37 controller creates the default PolicyServer, but the 1.36 controller does not.
   kubectl get configmap kubewarden-defaults -n kubewarden -o jsonpath='{.data.policyserver-default\.yaml}' >"$folder/default.yaml"
   retry kubectl apply --server-side -f "$folder/default.yaml"
   retry kubectl get deployment/policy-server-default -n kubewarden
   wait_rollout
 }
 
-# Pushes a module under the name of a release: push_module POLICY MODULE TAG
+# Pushes a module under its release name: push_module POLICY MODULE TAG
 push_module() { kwctl push --sources-path "$RUN/sources.yml" "$2" "registry://$REPOSITORY/policies/$1:$3"; }
 
-# deploy/NAME.yml with changes, each of which must have something to change: patch_manifest NAME [FROM TO]...
+# Prints deploy/NAME.yml with each FROM replaced by TO. Fails if a FROM does not occur: patch_manifest NAME [FROM TO]...
 patch_manifest() {
   local text
   text=$(<"$ROOT/deploy/$1.yml")
   shift
   while [ $# -gt 0 ]; do
-    [[ $text == *"$1"* ]] || { echo "no \"$1\" to change" >&2 && return 1; }
+    [[ $text == *"$1"* ]] || { echo "\"$1\" does not occur" >&2 && return 1; }
     text=${text//"$1"/$2}
     shift 2
   done
   printf '%s\n' "$text"
 }
-# Waits with the command of the README until the policies are active: wait_active [LIMIT [ARGUMENT...]]
+# Waits until the policies are active, with the command from the README: wait_active [LIMIT [ARGUMENT...]]
 wait_active() {
   local command
   command=$(grep --max-count=1 '^kubectl wait --for=condition=PolicyActive' "$ROOT/README.md")
   ${command/5m/${1:-1m}} "${@:2}"
 }
-# Installs or upgrades the policy: install_chart POLICY [ARGUMENT...], with the values in ci/
+# Installs or upgrades the policy with the values in ci/: install_chart POLICY [ARGUMENT...]
 install_chart() { helm upgrade --install managed-by "$CHART" --values "$CHART/ci/$1-values.yaml" "${@:2}"; }
-# And waits until it is active: install_and_wait POLICY [ARGUMENT...]
+# Installs or upgrades the policy, and waits until it is active: install_and_wait POLICY [ARGUMENT...]
 install_and_wait() { install_chart "$@" && wait_active; }
 
-# The first command of a task page that begins with these words: page_command PAGE WORDS
+# Prints the first command of a task page that begins with PREFIX: page_command PAGE PREFIX
 page_command() { grep --max-count=1 "^ *$2" "$ROOT/docs/tasks/$1.md"; }
 
 prints_exactly() { [ "$("${@:2}")" = "$1" ]; }
-# A command must fail: assert_fails COMMAND...
+# Runs a command that must fail: assert_fails COMMAND...
 assert_fails() { if "$@"; then echo "$* succeeded" && return 1; fi; }
 
 # Creates a Job as a dry run: dry_run_job NAMESPACE USER NAME [SPEC]
 dry_run_job() { kubectl create -f - -n "$1" "--as=$2" --dry-run=server <<<"$(job "$3" "${4:-suspend: true}")"; }
-# Writes the number of terminating pods of a Job: patch_terminating JOB NUMBER [--as=USER]
+# Patches status.terminating of a Job: patch_terminating JOB NUMBER [--as=USER]
 patch_terminating() { kubectl patch job "$1" -n team-writers --subresource=status --type=merge -p "status: {terminating: $2}" "${@:3}"; }
 
-# Columns of the pods of the PolicyServer `default`, without those that end: pod_columns FILTER
+# Prints columns of the pods of the PolicyServer `default`, except terminating pods: pod_columns FILTER
 pod_columns() { kubectl get pods -n kubewarden -l kubewarden/policy-server=default -o json | jq -r ".items[] | select(.metadata.deletionTimestamp | not) | . + .status.containerStatuses[0] | $1"; }
 ready_pods() { pod_columns 'select(.ready) | .metadata.name'; }
 unready_pods() { pod_columns 'select(.ready | not) | .metadata.name'; }
 pod_restarted() { prints_exactly true pod_columns 'select(.ready | not) | .restartCount > 0'; }
-# As a node that lacks memory: kill_pod POD
+# Kills the process of a pod, like the kernel when a node runs out of memory: kill_pod POD
 kill_pod() { kill -KILL "$(<"$RUN/cluster/pods/$1.pid")"; }
 wait_rollout() { kubectl rollout status deployment/policy-server-default -n kubewarden --timeout=1m && retry prints_exactly "${1:-true}" pod_columns .ready; }
-# Removes every policy, and waits for one PolicyServer without any.
+# Removes all policies, scales PolicyServer to one replica, and waits for the rollout.
 remove_policies() {
   helm uninstall managed-by --ignore-not-found
   kubectl delete clusteradmissionpolicies,admissionpolicies --all -A
@@ -126,10 +126,10 @@ remove_policies() {
   wait_rollout
 }
 
-# Runs the audit scanner as the chart's CronJob does: run_audit_scanner NAMESPACE
+# Runs the audit scanner like the chart's CronJob: run_audit_scanner NAMESPACE
 run_audit_scanner() {
   printf '127.0.0.1 localhost ghcr.io\n%s policy-server-default.kubewarden.svc\n' "$(pod_columns .status.podIP)" >"$RUN/hosts"
-  KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:audit-scanner) "audit-scanner${KUBEWARDEN:+-$KUBEWARDEN}" --kubewarden-namespace kubewarden --report-kind openreports \
+  KUBECONFIG=$(kubeconfig cluster system:serviceaccount:kubewarden:audit-scanner) "audit-scanner${KUBEWARDEN_VERSION:+-$KUBEWARDEN_VERSION}" --kubewarden-namespace kubewarden --report-kind openreports \
     --loglevel info --namespace "$1" --policy-server-url https://policy-server-default.kubewarden.svc:8443 --extra-ca "$RUN/cluster/kubewarden-ca.crt" \
     --client-cert "$RUN/cluster/scanner/tls.crt" --client-key "$RUN/cluster/scanner/tls.key" 2>&1
 }
@@ -139,8 +139,8 @@ report_results() {
     jq -r --arg kind "$2" --arg name "$3" '.items[] | select(.scope.kind == $kind and .scope.name == $name) | .results[] | [.result, .severity, .category, .message // ""] | join(" | ")'
 }
 
-# The commands of a page between two marks print what stands there, ages aside: assert_transcript MARK
-# With RECORD=1 what they print is written down instead, and in the picture when, and with which programs (`make record-demo`).
+# Runs the commands between two markers of a page, and compares the output with the page, ignoring ages: assert_transcript MARKER
+# With RECORD=1 (`make record-demo`), updates the page instead, and the date and versions in the picture.
 assert_transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/roll-out.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
@@ -160,14 +160,14 @@ record_transcript() {
 }
 strip_ages() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 
-# Fields of a webhook that Kubewarden's controller made: webhook_field NAME FILTER
+# Prints fields of a webhook that Kubewarden's controller created: webhook_field NAME FILTER
 webhook_field() { kubectl get validatingwebhookconfiguration "$1" -o json | jq --sort-keys ".webhooks[0] | $2"; }
 manifest_objects() { kubectl create --dry-run=client -o json -f "$1"; }
-# The controller adds the namespace in which it runs.
-OWN='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
-# Deploys a manifest as it is, and compares its fields with the webhook's: assert_deployed NAME WEBHOOK SCOPE
+# Excludes the namespace in which Kubewarden's controller runs, like the controller does.
+ADD_CONTROLLER_NAMESPACE='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
+# Deploys an unmodified manifest, and compares its fields with the webhook's: assert_deployed NAME WEBHOOK SCOPE
 assert_deployed() {
-  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$OWN policies=()
+  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$ADD_CONTROLLER_NAMESPACE policies=()
   if [ "$3" != '*' ]; then
     selector='.namespaceSelector = {matchLabels: {"kubernetes.io/metadata.name": "team-a"}}'
     policies=(admissionpolicies -n team-a)
@@ -179,10 +179,10 @@ assert_deployed() {
   diff expected made
   kubectl delete -f "$ROOT/deploy/$1.yml"
 }
-# Waits for policies of any kind: wait_policies [KIND [ARGUMENT...]]
+# Waits until all policies of a kind are active: wait_policies [KIND [ARGUMENT...]]
 wait_policies() { kubectl wait --for=condition=PolicyActive --timeout=1m "${@:-clusteradmissionpolicies}" --all; }
 
-# Counts an audit annotation with the query of the docs: count_annotation KEY
+# Counts an audit annotation with the query from the docs: count_annotation KEY
 count_annotation() {
   local query
   query=$(grep '^jq .*/warned"' "$ROOT/docs/tasks/roll-out.md")

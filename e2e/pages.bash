@@ -1,8 +1,8 @@
 # Runs the commands of a tutorial.
 # shellcheck shell=bash
 
-# Runs the commands in the `console` blocks of a page, and compares their output with the page's. A `yaml` block that begins with a file name is that file.
-# With RECORD=1, the page gets the output instead: assert_page PAGE
+# Runs the commands in the `console` blocks of a page, and compares their output with the page: assert_page PAGE
+# Creates a file from each `yaml` block that begins with a file name. With RECORD=1, updates the page instead.
 assert_page() {
   local line block='' indent file
   while IFS= read -r line; do
@@ -15,12 +15,12 @@ assert_page() {
     console:'$ '*)
       printf '%s\n' "$line"
       (eval "${line#*\$ }" 2>&1 </dev/null || true) | sed "s/^/$indent/; s/ *$//"
-      # The API server needs a moment to read a new webhook.
+      # The API server calls a new webhook with a short delay.
       if [[ $line == *PolicyActive* ]]; then sleep 2; fi
       ;;
     esac
   done <"$1" >page
   if [[ ${RECORD:-} ]]; then cp page "$1"; else diff <(strip_times "$1") <(strip_times page); fi
 }
-# Removes ages, dates, digests and the random part of names.
+# Removes ages, dates, digests and the random parts of names: strip_times FILE
 strip_times() { sed -E 's/ +[0-9]+(s|m|m[0-9]+s)$//; s/^( *(LAST DEPLOYED|Digest):) .*/\1/; s/sample-[a-z0-9]{5}/sample/g; s/ +/ /g' "$1"; }
