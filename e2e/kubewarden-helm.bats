@@ -57,7 +57,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   # The page shows a part of the notes.
   sed -n '/^   Kubernetes: /,/^   ```$/ { /```/d; s/^   //; p }' "$ROOT/docs/tasks/install.md" | sed "s/1.36/$RELEASE/" >shown
   [ "$(wc -l <shown)" -eq 4 ]
-  fails grep -vxFf notes shown
+  assert_fails grep -vxFf notes shown
   # The name in the notes is right.
   grep -A1 "kubectl wait" notes | grep clusteradmissionpolicy/managed-by-monitor
 }

@@ -38,7 +38,7 @@ policy_in_mode() { # MANIFEST MODE
   kwctl run -r "$CHANGED" "$1-$2.yml" | grep '^{' | jq -e ".allowed == (\"$2\" == \"monitor\")" || { echo "^ $1 in mode $2" && return 1; }
 }
 @test "run: every policy of deploy/, in both modes" {
-  export -f policy_in_mode yaml
+  export -f policy_in_mode yaml_to_json
   export ROOT MODULE CHANGED
   printf '%s\n' {management,worker,hybrid,namespace}' '{monitor,protect} | xargs -P 8 -I{} bash -o pipefail -c 'policy_in_mode {}'
 }
