@@ -1,5 +1,5 @@
-# The ValidatingAdmissionPolicies of the chart, in a cluster with Kubewarden's CustomResourceDefinitions and no PolicyServer. Links to this file run it in
-# other releases.
+# Tests the chart's ValidatingAdmissionPolicies in a cluster with Kubewarden's CustomResourceDefinitions and no PolicyServer. Symlinks to this file run it
+# with other releases.
 load lib
 load controllers
 
@@ -22,11 +22,11 @@ setup_file() {
 teardown_file() { stop_all; }
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
-# Runs a command that the API server itself must deny, with a text: denied TEXT COMMAND...
+# Runs a command that a ValidatingAdmissionPolicy must deny with a message that contains TEXT: denied TEXT COMMAND...
 denied() { assert_fails_with "$1" "${@:2}" && [[ $output == *"ValidatingAdmissionPolicy 'managed-by-deny' with binding 'managed-by-deny' denied request"* ]]; }
 dry_run() { job worker "$DELEGATED" | as_ana create --dry-run=server -f -; }
-# Changes the settings of the ClusterAdmissionPolicy: patch SETTINGS
-patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec: {settings: $1}"; }
+# Patches the settings of the ClusterAdmissionPolicy: patch_settings SETTINGS
+patch_settings() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec: {settings: $1}"; }
 
 @test "a typo is denied, and a valid Job is created" {
   local shown
@@ -63,11 +63,11 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
   assert_no_warning update_status "$KUEUE" appwrapper/pi 'phase: Running'
 }
 
-@test "patched settings apply at once" {
-  patch '{role: hybrid, rules: {managed-by/allowed: warn}}'
+@test "patched settings take effect immediately" {
+  patch_settings '{role: hybrid, rules: {managed-by/allowed: warn}}'
   LIMIT=5 retry eval 'job hybrid "suspend: true" | as_ana create -f -'
   assert_prints 'Warning: Validation failed for ValidatingAdmissionPolicy '"'managed-by-warn'" as_ana create -f - <<<"$(job warned 'managedBy: acme.io/x, suspend: true')"
-  patch '{role: worker, rules: null}'
+  patch_settings '{role: worker, rules: null}'
   LIMIT=5 retry assert_fails_with 'must not be delegated (role worker)' dry_run
 }
 
@@ -78,7 +78,7 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
   LIMIT=5 retry assert_fails_with 'must not be delegated' dry_run
 }
 
-@test "the API server finds no error in the types of the expressions" {
+@test "the API server reports no type errors in the expressions" {
   for name in managed-by-deny managed-by-warn; do
     retry eval "kubectl get validatingadmissionpolicy $name -o json | jq -e '.status.observedGeneration'"
     [ "$(kubectl get validatingadmissionpolicy "$name" -o json | jq -c '.status.typeChecking.expressionWarnings // [] | map(.warning)')" = '[]' ] ||
@@ -86,12 +86,12 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
   done
 }
 
-@test "without the ClusterAdmissionPolicy nothing is denied" {
+@test "without the ClusterAdmissionPolicy, nothing is denied" {
   kubectl delete clusteradmissionpolicy managed-by
   LIMIT=5 retry eval 'job free "managedBy: acme.io/x, suspend: true" | as_ana create -f -'
 }
 
-@test "without Kubewarden's CustomResourceDefinitions a restarted API server denies everything, so the chart is uninstalled first" {
+@test "without Kubewarden's CustomResourceDefinitions, a restarted API server denies everything until the chart is uninstalled" {
   kubectl delete crd clusteradmissionpolicies.policies.kubewarden.io
   dry_run
   restart cluster/kube-apiserver
@@ -101,7 +101,7 @@ patch() { kubectl patch clusteradmissionpolicy managed-by --type=merge -p "spec:
   LIMIT=5 retry dry_run
 }
 
-@test "cel.only: a copy of the settings needs no Kubewarden" {
+@test "cel.only: the policies work without Kubewarden, with a copy of the settings" {
   apply_cel_policies cluster management --set cel.only=true --set policy.enabled=false
   denied '[managed-by/allowed]' as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
   assert_no_warning as_ana create -f - <<<"$(job only "$DELEGATED")"

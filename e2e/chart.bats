@@ -1,5 +1,5 @@
-# The chart discovers installed projects in the cluster. Without one, values supply the same information, and rendering fails with the names of missing
-# values. These tests render a webhook, because Kubewarden's CRDs are not installed. `kubewarden-helm` installs the chart beside Kubewarden.
+# Tests that the chart detects installed projects. Without a cluster, values provide the same information, and rendering fails with the names of missing
+# values. These tests render a webhook, because Kubewarden's CRDs are not installed. `kubewarden-helm` installs the chart with Kubewarden.
 load lib
 
 setup_file() {
@@ -11,9 +11,9 @@ setup_file() {
 teardown_file() { stop_all; }
 setup() { cd "$BATS_TEST_TMPDIR"; }
 
-# What the chart renders without a cluster: offline [ARGUMENT...]
+# Renders the chart without a cluster, and prints JSON: offline [ARGUMENT...]
 offline() { helm template managed-by "$CHART" --kube-version 1.36.3 --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "$@" | yaml_to_json; }
-# Who may write the status of a kind: writers KIND [ARGUMENT...]
+# Prints the users who may write the status of a kind: writers KIND [ARGUMENT...]
 writers() { chart_settings cluster worker "${@:2}" | jq -r --arg kind "$1" '.builtin_status_writers[$kind] // [] | .[]'; }
 lists() { writers "$1" | grep --line-regexp --fixed-strings "$2"; }
 kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)' | sort | xargs; }
@@ -21,7 +21,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
 @test "without a cluster, the error lists each missing value" {
   assert_fails_with 'projects.jobset.enabled: true or false' offline --set role=worker
   for value in projects.kubernetes.statusWriters projects.kueue.enabled projects.trainer.enabled kubernetesVersion; do [[ $output == *"- $value: "* ]]; done
-  # A worker without JobSet, but no account of the Job controller.
+  # For a worker without JobSet, but also without the Job controller's service account.
   assert_fails_with 'projects.kubernetes.statusWriters: must list the usernames of the controllers of Kubernetes, because service accounts cannot be looked up without a cluster' \
     offline --values "$CHART/ci/offline-values.yaml" --set role=worker,projects.kubernetes.statusWriters=null
 }
@@ -47,13 +47,13 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   [ "$(writers Job --set projects.jobset.enabled=false)" = "$JOB_CONTROLLER"$'\n'"$KUEUE"$'\n'"$JOBSET" ]
 }
 
-@test "MultiKueue is on the allow-list where Kueue is installed, and Kueue's account may write" {
+@test "MultiKueue is on the allow-list if Kueue is installed, and Kueue's service account may write the status" {
   chart_settings cluster management --set controllers=null --set namespaces=null >settings.json
   jq -e --arg kueue "$KUEUE" '.controllers == {"kueue.x-k8s.io/multikueue": {status_writers: [$kueue]}} and .namespaces == [{match: ["kueue-system"], delegation: "forbidden"}]' settings.json
 }
 
-@test "with values and without a cluster, the chart renders the same" {
-  # As Argo CD passes them.
+@test "with values instead of a cluster, the chart renders the same objects" {
+  # In the form that Argo CD passes them.
   for version in $(kubectl api-versions | grep /); do
     kubectl get --raw "/apis/$version" | jq -r --arg version "$version" '.resources[] | "--api-versions=\($version)/\(.kind)"'
   done >versions
@@ -80,11 +80,11 @@ EOF
   done
 }
 
-@test "accounts are found under every name of docs/reference/status-writers.md, if a ClusterRoleBinding names them" {
+@test "service accounts are found under every name in docs/reference/status-writers.md, if a ClusterRoleBinding names them" {
   for account in jobset-system/jobset-controller kubeflow-system/jobset-controller-manager kubeflow-system/jobset-controller; do
     kubectl create namespace "${account%/*}" || true
     kubectl create serviceaccount -n "${account%/*}" "${account#*/}"
-    # As people can who may create namespaces.
+    # Users who may create namespaces can create this service account.
     user=system:serviceaccount:${account/\//:}
     run ! lists JobSet "$user"
     kubectl create clusterrolebinding other --clusterrole=view --serviceaccount="${account/\//:}"
@@ -94,7 +94,7 @@ EOF
   done
 }
 
-@test "rendering fails with the value's name if a project's account is not found" {
+@test "rendering fails with the value's name if a project's service account is not found" {
   kubectl delete serviceaccount -n jobset-system jobset-controller-manager
   assert_fails_with 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because no ClusterRoleBinding references any of its service accounts' render_chart cluster worker
   [ "$(writers JobSet --set projects.jobset.statusWriters={system:serviceaccount:mine:jobset})" = system:serviceaccount:mine:jobset ]
@@ -103,10 +103,10 @@ EOF
   kubectl create serviceaccount -n jobset-system jobset-controller-manager
 }
 
-@test "the account of KubeRay is found in any namespace" {
+@test "KubeRay's service account is found in any namespace" {
   apply_test_crds RayCluster
   kubectl delete clusterrolebinding kuberay-operator
-  # As any tenant can.
+  # Any tenant can create this service account.
   kubectl create serviceaccount -n team-a kuberay-operator
   assert_fails_with 'projects.kuberay.statusWriters: ' render_chart cluster worker
   kubectl create clusterrolebinding ray --clusterrole=view --serviceaccount=ray-system:kuberay-operator
@@ -114,7 +114,7 @@ EOF
   chart_webhook cluster worker | jq -e '.webhooks[0].rules[] | select(.resources == ["rayclusters"]) | .apiVersions == ["v1", "v1alpha1"]'
 }
 
-@test "a kind in custom_kinds is selected in the versions that are served, with its path in the conditions" {
+@test "a kind in custom_kinds is selected in its served versions, and the conditions contain its path" {
   apply_test_crds Workflow
   VALUES=(--set-json 'settings.custom_kinds=[{"group": "argoproj.io", "kind": "Workflow", "plural": "workflows", "managed_by_path": "spec.run-by.name"}]'
     --set-json 'settings.builtin_status_writers={"Workflow": ["ana"]}')
@@ -134,7 +134,7 @@ EOF
     'namespaces[0].delegation=no' 'controllers.kubernetes\.io/job-controller.kinds={Job}' 'settings.builtin_status_writers.Foo={ana}' module.tagg=v1; do
     assert_fails_with "values don't meet the specifications of the schema" render_chart cluster worker --set "$wrong"
   done
-  # Not even a schema knows these.
+  # The JSON Schema cannot express these rules.
   assert_fails_with 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
   assert_fails_with 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' render_chart cluster worker \
@@ -142,7 +142,7 @@ EOF
   assert_fails_with "at '/networkPolicy/apiServers': minItems" render_chart cluster worker --set networkPolicy.enabled=true
 }
 
-@test "the other objects: kube-apiserver accepts them" {
+@test "kube-apiserver accepts the chart's other objects" {
   render_chart cluster management --set networkPolicy.enabled=true,flowSchema.enabled=true,dashboard.enabled=true --set 'networkPolicy.apiServers={192.0.2.1/32}' \
     --set 'flowSchema.groups={tenants}' --set 'namespaceAdmins.groups={team-a-admins}' >all.json
   for kind in NetworkPolicy FlowSchema PriorityLevelConfiguration Role RoleBinding ClusterRole ClusterRoleBinding ConfigMap; do grep -F "\"kind\": \"$kind\"" all.json; done

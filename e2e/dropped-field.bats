@@ -1,4 +1,4 @@
-# kube-apiserver 1.30 with its defaults drops managedBy of a Job before it calls any webhook.
+# Tests kube-apiserver 1.30 with its default feature gates: it drops managedBy of a Job before it calls any webhook.
 load lib
 load controllers
 
@@ -12,11 +12,11 @@ setup_file() {
 }
 teardown_file() { stop_all; }
 
-@test "role management: a Job that its manifest delegates is denied, because it arrives without the field" {
+@test "role management: a delegated Job is denied, because the API server drops the field first" {
   assert_fails_with '[managed-by/delegation]' as_ana create -f - <<<"$(job delegated 'managedBy: kueue.x-k8s.io/multikueue')"
 }
 
-@test "role hybrid: a typo is stored without the field and without a warning, and runs here" {
+@test "role hybrid: a typo is stored without the field and without a warning, and runs in this cluster" {
   serve_settings hybrid
   assert_no_warning as_ana create -f - <<<"$(job typo "$TYPO")"
   [ "$(audit_annotation typo mode)" = BuiltIn ]

@@ -1,7 +1,6 @@
-# The built-in Job controller with Jobs of every shape, with the settings that the chart renders for a hybrid cluster: it must never be denied, nor warned.
+# Tests that the built-in Job controller is neither denied nor warned, with 20 kinds of Jobs and the chart's settings for a hybrid cluster.
 load lib
 load controllers
-
 
 setup_file() {
   require_programs helm etcd kube-apiserver kube-controller-manager policy-server kubectl jq openssl curl python3
@@ -12,7 +11,7 @@ setup_file() {
 teardown_file() { stop_all; }
 
 INDEXED='completions: 4, parallelism: 4, completionMode: Indexed'
-# Name, end, spec, and annotations of the pods.
+# Name, terminal condition (or Gone, Never), spec, and annotations of the pods.
 SHAPES="\
 plain|Complete
 three|Complete|completions: 3, parallelism: 2
@@ -62,14 +61,14 @@ delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
   assert_no_denials cluster 1 ''
 }
 
-# Counted for docs/explanation/outages.md.
+# docs/explanation/outages.md contains these counts.
 @test "the webhook is called for the creation of a Job and, if status writers of Jobs are listed, for each status update" {
   for manifest in management worker hybrid namespace; do
     chart_webhook cluster "$manifest" | jq '.webhooks[0]' >"$BATS_TEST_TMPDIR/webhook.json"
-    # The API server learns of all this a little later. It has when it calls no more about one name.
+    # The API server applies the change with a delay. It has done so once it no longer calls the webhook for this name.
     apply_webhook cluster ".rules = $(jq -c .rules "$BATS_TEST_TMPDIR/webhook.json") | .matchConditions = $(jq -c .matchConditions "$BATS_TEST_TMPDIR/webhook.json") + [{name: \"in-force\", expression: \"object.metadata.name != 'probe-$manifest'\"}]"
     retry eval 'job probe-$manifest "managedBy: kubernetes.io/job-controler" | assert_no_warning as_ana create --dry-run=server -f -'
-    # Long enough for every state of the pod to be written.
+    # Long enough for a status update in every state of the pod.
     job "life-$manifest" '' "e2e/run: '4000'" | as_ana create -f -
     as_ana label job "life-$manifest" a=b
     LIMIT=30 retry has_condition Complete job "life-$manifest"

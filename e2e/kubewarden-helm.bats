@@ -1,4 +1,4 @@
-# The chart with Kubewarden's own chart and controller: install, upgrade, both modes, rollback and uninstall. Links to this file run it in other
+# Tests the chart with Kubewarden's own chart and controller: install, upgrade, both modes, rollback and uninstall. Symlinks to this file run it with other
 # releases of Kubernetes and Kubewarden.
 load lib
 load controllers
@@ -19,7 +19,7 @@ setup_file() {
     ip mount curl jq openssl python3
   install_kubewarden "${ARGUMENTS[@]}"
   kubectl create namespace team-a
-  # What an upgrade brings.
+  # The module for the upgrade test.
   push_module managed-by-policy "$MODULE" v9.9.9
 }
 teardown_file() { stop_all; }
@@ -29,7 +29,7 @@ policies() { kubectl get clusteradmissionpolicies -o jsonpath='{range .items[*]}
 webhooks() { kubectl get validatingwebhookconfigurations -o name | sed -n 's,.*/clusterwide-,,p'; }
 setting() { kubectl get clusteradmissionpolicies -o json | jq -c ".items[0].spec.settings.$1"; }
 selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spec.rules[].resources[]' | xargs; }
-# A policy in force denies a typo, or in mode monitor only warns.
+# Succeeds if the policy denies a typo.
 denied() { assert_prints '[managed-by/allowed]' dry_run_job team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
 accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
@@ -54,11 +54,11 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   prints_exactly "\"$RELEASE\"" setting kubernetes_version
   prints_exactly "{\"Job\":[\"$JOB_CONTROLLER\"]}" setting builtin_status_writers
   grep "Workloads may be delegated to any controller" notes
-  # The page shows a part of the notes.
+  # The page shows an excerpt of the notes.
   sed -n '/^   Kubernetes: /,/^   ```$/ { /```/d; s/^   //; p }' "$ROOT/docs/tasks/install.md" | sed "s/1.36/$RELEASE/" >shown
   [ "$(wc -l <shown)" -eq 4 ]
   assert_fails grep -vxFf notes shown
-  # The name in the notes is right.
+  # The notes contain the correct name.
   grep -A1 "kubectl wait" notes | grep clusteradmissionpolicy/managed-by-monitor
 }
 
@@ -124,9 +124,9 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   retry accepted
 }
 
-@test "a PolicyServer of its own, with two replicas and a PodDisruptionBudget" {
+@test "a dedicated PolicyServer, with two replicas and a PodDisruptionBudget" {
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
-  # Kubewarden rejects a change of the PolicyServer, too.
+  # Kubewarden also rejects changes of policyServer.
   assert_fails_with "the field is immutable" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {policyServer: other}'
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
   retry kubectl get deployment/policy-server-managed-by -n kubewarden
@@ -140,7 +140,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   retry denied
 }
 
-@test "uninstall: removes every object of the chart and nothing else" {
+@test "uninstall: removes all objects of the chart and nothing else" {
   job kept "$DELEGATED" | kubectl create -n team-a -f -
   # Objects that the chart does not own.
   kubectl create clusterrole mine --verb=get --resource=pods

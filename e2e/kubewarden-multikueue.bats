@@ -1,5 +1,5 @@
-# The tutorial about MultiKueue: a management cluster and two workers, each with Kubewarden, Kueue and JobSet, and the chart installed with Helm. The nodes
-# of the workers are simulated.
+# Tests the MultiKueue tutorial on a management cluster and two workers, each with Kubewarden, Kueue and JobSet, and the chart installed with Helm. The
+# workers' nodes are simulated.
 load lib
 load controllers
 load fleet
@@ -31,7 +31,7 @@ setup_file() {
     start_kubelet "$name"
   done
   apply_queues management hub "$RUN/queues.json"
-  # The contexts of the page.
+  # Create the kubeconfig contexts that the page uses.
   for name in management "${workers[@]}"; do
     yaml_to_json "$RUN/$name/kubeconfig" | jq --arg name "$name" '.contexts[0].name = $name | .contexts[0].context |= (.cluster = $name | .user = $name) | .clusters[0].name = $name | .users[0].name = $name' \
       >"$RUN/$name.context"

@@ -1,5 +1,5 @@
-# The chart and deploy/ with Kubewarden's own controller and audit scanner: what the README, docs/tasks and the comments of the manifests
-# say about that. The tests of one word before the colon build on one another; the first of them begins without a policy.
+# Tests the chart and deploy/ with Kubewarden's own controller and audit scanner, as the README, docs/tasks and the manifests' comments describe. Tests
+# with the same prefix before the colon depend on each other; the first one removes all policies.
 load lib
 load controllers
 load kubewarden
@@ -7,7 +7,7 @@ load kubewarden
 setup_file() {
   require_programs helm kubewarden-controller audit-scanner policy-server kwctl kube-apiserver kube-controller-manager kubectl etcd docker-registry ip mount curl jq openssl python3
   install_kubewarden
-  # Kueue, as it is on a management cluster.
+  # Marks Kueue as installed.
   apply_test_crds Workload
 }
 readme_command() { grep --max-count=1 "^helm $1 managed-by " "$ROOT/README.md"; }
@@ -20,7 +20,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl create namespace team-a
   sed -n '/^cat > pi.yaml <<EOF$/,/^EOF$/p' "$ROOT/README.md" | bash
   assert_transcript without
-  # The Job controller takes up a Job that came later, and leaves this one alone.
+  # The Job controller reconciles a Job that is created later, but not this one.
   kubectl create job later --image=e2e -n default
   retry prints_exactly 1 kubectl get job later -n default -o 'jsonpath={.status.active}'
   prints_exactly '{}' kubectl get job pi -n team-a -o 'jsonpath={.status}'
@@ -46,18 +46,18 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   retry assert_prints created dry_run_job team-a ana typo "$TYPO"
 }
 
-@test "manifests: management, worker and hybrid are active, and their webhooks have every field" {
+@test "manifests: management, worker and hybrid become active, and their webhooks have the same fields" {
   remove_policies
   for manifest in management worker hybrid; do assert_deployed $manifest clusterwide-managed-by-monitor '*'; done
 }
-@test "manifests: pods is active, and its webhook has every field" { assert_deployed pods clusterwide-managed-by-pods-monitor '*'; }
-@test "manifests: namespace is active, and its webhook selects one namespace" { assert_deployed namespace namespaced-team-a-managed-by-monitor Namespaced; }
+@test "manifests: pods becomes active, and its webhook has the same fields" { assert_deployed pods clusterwide-managed-by-pods-monitor '*'; }
+@test "manifests: namespace becomes active, and its webhook selects one namespace" { assert_deployed namespace namespaced-team-a-managed-by-monitor Namespaced; }
 # deploy/namespace-admins.yml and deploy/namespace.yml
-@test "manifests: ClusterRole admin does not include policies; namespace-admins.yml lets admins of a namespace apply theirs" {
+@test "manifests: ClusterRole admin does not include policies; namespace-admins.yml lets namespace admins apply them" {
   kubectl create rolebinding bob --clusterrole=admin --user=bob -n team-a
   assert_prints 'cannot get resource "admissionpolicies"' kubectl apply -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
   kubectl apply -f "$ROOT/deploy/namespace-admins.yml"
-  # With Helm, too.
+  # Namespace admins can use Helm too.
   bob=(--namespace team-a --kube-as-user=bob --kube-as-group=team-a-admins)
   helm install managed-by "$CHART" --values "$CHART/ci/namespace-values.yaml" "${bob[@]}"
   wait_policies admissionpolicies -n team-a
@@ -67,13 +67,13 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl delete -f "$ROOT/deploy/namespace.yml" "${BOB[@]}"
 }
 # docs/tasks/policy-server.md
-@test "teams: invalid settings on the PolicyServer for teams do not block changes of the cluster's policy" {
-  # As a release of its own, with the authority of the registry.
+@test "teams: invalid settings on the PolicyServer for teams do not block changes of the cluster-wide policy" {
+  # As a separate release, with the registry's CA certificate.
   helm install teams "$CHART" --set policy.enabled=false,policyServer.create=true,policyServer.name=teams \
     --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
   helm install managed-by "$CHART" --namespace team-a --values "$CHART/ci/namespace-values.yaml" --set policyServer.name=teams
   wait_policies admissionpolicies -n team-a
-  # The schema would not let it pass.
+  # Patch the policy, because the chart's schema rejects these settings.
   kubectl patch admissionpolicy managed-by-teams-monitor -n team-a --type=merge -p 'spec: {settings: {role: mangement}}'
   retry grep -r --include='policy-server-teams-*.log' '"mangement"' "$RUN/cluster/pods"
   install_and_wait management
@@ -84,7 +84,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 @test "manifests: deploy/webhook.yml equals the webhook that the controller creates for management.yml" {
   kubectl apply -f "$ROOT/deploy/management.yml"
   wait_policies
-  # The name, the address, Kubewarden's own namespace, and defaults of the API server differ.
+  # The name, the address, Kubewarden's own namespace, and the API server's defaults differ.
   webhook_field clusterwide-managed-by-monitor 'del(.clientConfig) | .rules[].scope = "*"' >made
   sed 's/REPLACE_ME/""/' "$ROOT/deploy/webhook.yml" >webhook.yml
   manifest_objects webhook.yml | jq --sort-keys "select(.webhooks) | .webhooks[0] | $ADD_CONTROLLER_NAMESPACE | .rules[].scope = \"*\" | .name = \"clusterwide-managed-by-monitor.kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
@@ -123,7 +123,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   retry active_jobs 20
   kubectl patch job run1 -n team-jobs -p 'spec: {suspend: true}'
   retry active_jobs 19
-  # Another writer may have been faster: 409. The policy responds with 403 and 422.
+  # 409 is a write conflict. The policy responds with 403 or 422.
   audit_events cluster "$(written_by "$JOB_CONTROLLER") | $STATUS | select(.objectRef.namespace == \"team-jobs\") | .responseStatus.code" >codes
   [ "$(grep -c 200 codes)" -gt 20 ]
   assert_fails grep -vE '200|409' codes
@@ -159,7 +159,7 @@ EOF
   kubectl delete -f pods.json
 }
 
-# What the chart does not find wrong.
+# Invalid settings that the chart does not detect.
 WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "Render", "plural": "renders", "reserved_value": "acme.io/a", "format": ["acme.io/b"]}]'
 # docs/tasks/upgrade.md
 @test "settings: with invalid settings, PolicyServer does not start and PolicyActive stays False" {
@@ -184,19 +184,19 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   prints_exactly active kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.status.policyStatus}'
   prints_exactly False kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.status.conditions[?(@.type=="PolicyActive")].status}'
 }
-@test "settings: the old pod serves the old settings, and changes of other policies wait" {
+@test "settings: the old pod serves the old settings, and changes of other policies do not become active" {
   assert_prints "[managed-by/allowed]" dry_run_job team-settings ana typo "$TYPO"
   patch_manifest pods "on_lookup_failure: allow" "on_lookup_failure: deny" | kubectl apply -f -
   assert_prints "timed out waiting for the condition" kubectl wait --for=condition=PolicyActive --timeout=6s clusteradmissionpolicy/managed-by-pods-monitor
   prints_exactly "$(<old)" ready_pods
 }
-@test "settings: if the old pod restarts, no policy answers until helm upgrade restores valid values" {
+@test "settings: if the old pod restarts, no policy is served until helm upgrade restores valid values" {
   old=$(<old)
   kill_pod "$old"
   retry grep 'must be one of the values' "$RUN/cluster/pods/$old.log"
   retry prints_exactly "" ready_pods
   assert_prints "failed calling webhook" dry_run_job team-settings ana typo "$TYPO"
-  # A write that needs no check.
+  # A write for which the API server doesn't call the webhook.
   kubectl label job stored -n team-settings e2e=label
   install_and_wait management "${PROTECT[@]}"
   assert_prints "[managed-by/allowed]" dry_run_job team-settings ana typo "$TYPO"
@@ -215,14 +215,14 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   wait_rollout
 }
 
-@test "rollout: with two replicas, at 20 writes a second and over four changes, fewer than one write in 50 fails" {
+@test "rollout: with two replicas, at 20 writes per second and four settings changes, fewer than one write in 50 fails" {
   remove_policies
   kubectl create namespace team-rollout
   install_and_wait management "${PROTECT[@]}"
   kubectl patch policyserver default --type=merge -p 'spec: {replicas: 2}'
   wait_rollout $'true\ntrue'
   job write "$DELEGATED" | kubectl create --dry-run=client -o json -f - | jq 'del(.metadata.namespace)' >write.json
-  # In a cluster it is 30: so long the old pods answer those who still have a connection.
+  # Termination grace period in seconds (default: 30). Until it ends, old pods serve requests on open connections.
   echo 5 >"$RUN/cluster/pods/grace"
   curl --silent --insecure --rate 20/s -H "Authorization: Bearer admin" -H "Impersonate-User: ana" -H "Content-Type: application/json" --data @write.json \
     --create-dirs --output "answers/#1.json" "$(<"$RUN/cluster/server")/apis/batch/v1/namespaces/team-rollout/jobs?dryRun=All&fieldManager=e2e[1-9999]" 3>&- &
@@ -230,7 +230,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   for rule in warn deny warn deny; do
     SECONDS=0
     install_chart management "${PROTECT[@]}" --set "settings.rules.managed-by/allowed=$rule"
-    # Until the controller has seen the change, the condition is that of the old settings.
+    # Until the controller observes the change, the condition refers to the old settings.
     sleep 1
     wait_active
     echo "$SECONDS" >>took
@@ -245,7 +245,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   assert_fails grep -v 'written\|connection reset by peer$\|broken pipe$\|EOF$\|use of closed network connection$\|client connection lost$' writes
   [ "$(grep -c written writes)" -gt 400 ]
   [ $(($(grep -vc written writes) * 50)) -lt "$(wc -l <writes)" ]
-  # The condition comes when the old pods have ended.
+  # The condition becomes True after the old pods have terminated.
   [ "$(sort -n took | head -1)" -ge 5 ]
 }
 
@@ -272,7 +272,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   [[ $output != *fail* ]]
   assert_prints managed-by/allowed count_annotation warned
 }
-# A rule for a kind that is not served, which the chart does not select: add_rule RESOURCES OPERATIONS
+# Adds a rule for a kind that the chart doesn't select because it is not served: add_rule RESOURCES OPERATIONS
 add_rule() {
   kubectl patch clusteradmissionpolicy managed-by --type=json \
     -p "[{\"op\": \"add\", \"path\": \"/spec/rules/-\", \"value\": {\"apiGroups\": [\"jobset.x-k8s.io\"], \"apiVersions\": [\"v1alpha2\"], \"resources\": $1, \"operations\": $2}}]"
@@ -306,17 +306,17 @@ add_rule() {
   assert_fails grep "Failed to list resources" log
   assert_prints 'fail | medium' report_results team-audit JobSet set
 }
-@test "audit: the result is error if PolicyServer does not answer" {
+@test "audit: the result is error if PolicyServer does not respond" {
   kill_pod "$(ready_pods)"
   run_audit_scanner team-audit
   assert_prints 'error | medium' report_results team-audit Job typo
 }
 # docs/explanation/parity.md
-@test "audit: Jobs that failed before 1.31 without FailureTarget fail" {
+@test "audit: the result is fail for Jobs that failed before 1.31, without FailureTarget" {
   wait_rollout
   kubectl create namespace team-old
   job old 'suspend: true' | kubectl create -n team-old -f -
-  # Today's API server does not accept such a status any more, but reads it.
+  # The current API server rejects writes of such a status, but reads it from etcd.
   kubectl get job old -n team-old -o json | jq '.spec.suspend = false | .status = {startTime: "2026-11-22T10:00:00Z", failed: 7, conditions: [
     {type: "Failed", status: "True", reason: "BackoffLimitExceeded", lastProbeTime: "2026-11-22T10:00:00Z", lastTransitionTime: "2026-11-22T10:00:00Z"}]}' |
     jq --arg key "$(printf /registry/jobs/team-old/old | base64)" '{key: $key, value: (tojson | @base64)}' |

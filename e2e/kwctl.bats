@@ -1,9 +1,9 @@
-# The module in kwctl, and the commands of the README and of SECURITY.md.
+# Tests the module in kwctl, and the commands in the README and SECURITY.md.
 load lib
 
 setup_file() {
   require_programs kwctl jq python3
-  # A registry for the tests that push.
+  # Used by the tests that push.
   ! command -v docker-registry || {
     local port
     port=$(free_port)
@@ -16,8 +16,8 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 
 CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
-# PolicyServer, which evaluates policies with the same code, evaluates all examples (server.bats).
-@test "run: the first example of each folder gets the response in its file" {
+# server.bats evaluates all examples with PolicyServer, which uses the same code as kwctl.
+@test "run: the first example in each directory gets the expected response" {
   count=0
   for file in "$ROOT"/examples/*/01-*.json; do
     example=${file%.json} settings=()
@@ -33,55 +33,56 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
   [ "$status" -eq 1 ]
 }
 
-policy_in_mode() { # MANIFEST MODE
+# Passes if the policy of a manifest allows an invalid request only in mode monitor: assert_mode MANIFEST MODE
+assert_mode() {
   yaml_to_json "$ROOT/deploy/$1.yml" | jq "select(.spec.rules) | .spec.module = \"file://$MODULE\" | .spec.mode = \"$2\"" >"$1-$2.yml"
   kwctl run -r "$CHANGED" "$1-$2.yml" | grep '^{' | jq -e ".allowed == (\"$2\" == \"monitor\")" || { echo "^ $1 in mode $2" && return 1; }
 }
-@test "run: every policy of deploy/, in both modes" {
-  export -f policy_in_mode yaml_to_json
+@test "run: every policy in deploy/, in both modes" {
+  export -f assert_mode yaml_to_json
   export ROOT MODULE CHANGED
-  printf '%s\n' {management,worker,hybrid,namespace}' '{monitor,protect} | xargs -P 8 -I{} bash -o pipefail -c 'policy_in_mode {}'
+  printf '%s\n' {management,worker,hybrid,namespace}' '{monitor,protect} | xargs -P 8 -I{} bash -o pipefail -c 'assert_mode {}'
 }
 
-# Both YAML files have the same at a filter, and something is there: same A B FILTER [FILTER OF B]
-same() {
+# Passes if two YAML files have the same value at a jq filter, which must not be null: assert_same A B FILTER [FILTER-OF-B]
+assert_same() {
   yaml_to_json "$1" | jq -S "$3" >a.json
   yaml_to_json "$2" | jq -S "${4:-$3}" >b.json
   for file in a.json b.json; do [[ $(<"$file") != @(|null) ]] || { echo "nothing at $3 in $file" && return 1; }; done
   diff a.json b.json
 }
 
-# A module has the README and each key of a metadata file. kwctl adds its own version: carries MODULE METADATA
-carries() {
+# Passes if a module contains the README and all metadata of a file. kwctl adds its own version: assert_metadata MODULE METADATA
+assert_metadata() {
   kwctl inspect -o yaml "$1" >inspected
   yaml_to_json inspected | jq -e '.protocolVersion == "v1" and .annotations["io.kubewarden.policy.usage"] != null'
-  same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
+  assert_same "$ROOT/$2" inspected '{contextAwareResources: []} + . | del(.protocolVersion, .annotations["io.kubewarden.policy.usage", "io.kubewarden.kwctl"])'
 }
 
 @test "annotate, inspect: the modules contain their metadata" {
   for metadata in policy-metadata.yml pods/metadata.yml; do
     kwctl annotate --metadata-path "$ROOT/$metadata" --usage-path "$ROOT/README.md" --output-path annotated.wasm "$ROOT/policy.wasm"
-    carries annotated.wasm "$metadata"
+    assert_metadata annotated.wasm "$metadata"
     grep io.kubewarden.kwctl inspected
   done
-  # Without kwctl, `make` annotates them itself.
-  carries "$MODULE" policy-metadata.yml
-  carries "$PODS_MODULE" pods/metadata.yml
+  # If kwctl is not installed, `make` annotates these modules with xtask.
+  assert_metadata "$MODULE" policy-metadata.yml
+  assert_metadata "$PODS_MODULE" pods/metadata.yml
 }
 
 @test "scaffold manifest: the rules and the settings" {
   kwctl scaffold manifest -t ClusterAdmissionPolicy -s "$ROOT/examples/settings/management.yml" "$MODULE" >manifest.yml
-  same "$ROOT/policy-metadata.yml" manifest.yml .rules .spec.rules
-  same "$ROOT/examples/settings/management.yml" manifest.yml . .spec.settings
+  assert_same "$ROOT/policy-metadata.yml" manifest.yml .rules .spec.rules
+  assert_same "$ROOT/examples/settings/management.yml" manifest.yml . .spec.settings
 }
 
 @test "scaffold artifacthub: the packages equal kwctl's" {
-  # But for the time, which a release adds, the text about installation, and the module of the policy for pods.
+  # Except for the time, which a release adds, the installation text, and the module of the pods policy.
   for folder in . pods; do
     metadata=$ROOT/$folder/metadata.yml
     [ $folder = pods ] || metadata=$ROOT/policy-metadata.yml
     kwctl scaffold artifacthub --metadata-path "$metadata" --questions-path "$ROOT/$folder/questions-ui.yml" --output made.yml
-    same "$ROOT/$folder/artifacthub-pkg.yml" made.yml 'del(.createdAt, .install) | .links[0].url |= sub("/pods-policy.wasm$"; "/policy.wasm")'
+    assert_same "$ROOT/$folder/artifacthub-pkg.yml" made.yml 'del(.createdAt, .install) | .links[0].url |= sub("/pods-policy.wasm$"; "/policy.wasm")'
   done
 }
 

@@ -1,5 +1,5 @@
-# Work that is handed on: MultiKueue, JobSet and the Job controller on two clusters, with the settings that the chart renders on its own, for a management cluster
-# on the hub and for a worker on the worker, both in mode protect; and what happens to it while PolicyServer is away or has wrong settings.
+# Tests delegated workloads with MultiKueue, JobSet and the Job controller on two clusters, with the chart's settings for a management cluster (hub) and a
+# worker, both in mode protect, and while PolicyServer is down or has invalid settings.
 load lib
 load controllers
 load fleet
@@ -12,18 +12,18 @@ teardown_file() { stop_all; }
 
 absent() { assert_fails_with NotFound "$@"; }
 
-# Stops a running workload through its Workload: deactivate KIND NAME
+# Stops a running workload by deactivating its Workload, whose name it prints: deactivate KIND NAME
 deactivate() {
   local workload
   workload=$(kubectl get workloads -l "kueue.x-k8s.io/job-uid=$(kubectl get "$1" "$2" -o jsonpath='{.metadata.uid}')" -o name)
   kubectl patch "$workload" --type=merge -p 'spec: {active: false}'
-  # Be it true or no more.
+  # The condition may already be False again.
   LIMIT=90 retry eval "kubectl get '$workload' -o jsonpath='{.status.conditions[*].type}' | grep Evicted"
   LIMIT=90 retry absent on_worker get "$1" "$2"
   echo "$workload"
 }
 
-@test "Jobs and JobSets of the queue run on the worker, and finish on the hub" {
+@test "queued Jobs and JobSets run on the worker, and finish on the hub" {
   {
     delegated_job plain
     delegated_job parallel 'completions: 3, parallelism: 2'
@@ -64,8 +64,8 @@ deactivate() {
   wait_condition Complete job preempted
 }
 
-# Kueue then suspends the Job and restores its template at once, which the API server denies while the copied status has active pods, with
-# the policy and without.
+# Kueue suspends the Job and restores its template in one write. The API server denies that while the copied status has active pods, with or without the
+# policy.
 @test "a Job is deactivated while it runs: the API server denies a write by Kueue, the policy does not" {
   delegated_job stopped '' "e2e/run: '5000'" | as_ana create -f -
   LIMIT=90 retry eval '[ "$(kubectl get job stopped -o jsonpath={.status.ready})" = 1 ]'
@@ -86,7 +86,7 @@ deactivate() {
   assert_no_denials worker 1 ana "$JOB_CONTROLLER" "$JOBSET" "$MULTIKUEUE"
 }
 
-# Counted for docs/explanation/outages.md.
+# docs/explanation/outages.md contains these counts.
 @test "on both clusters, the webhook is called for the creation of a Job and for each status update" {
   assert_webhook_calls hub important statuses
   assert_webhook_calls worker important statuses
@@ -94,35 +94,35 @@ deactivate() {
 
 @test "faults: PolicyServer of the hub is down for 30 s, and all workloads finish" {
   begin() { stop hub/policy-server; }
-  mend() { start_fleet_policy_server hub; }
-  run_fault hub begin mend
+  recover() { start_fleet_policy_server hub; }
+  run_fault hub begin recover
 }
 
 @test "faults: PolicyServer of the worker is down for 30 s, and all workloads finish" {
   begin() { stop worker/policy-server; }
-  mend() { start_fleet_policy_server worker; }
-  run_fault worker begin mend
+  recover() { start_fleet_policy_server worker; }
+  run_fault worker begin recover
 }
 
-@test "faults: both restart with other settings, and all workloads finish" {
+@test "faults: both PolicyServers restart with other settings, and all workloads finish" {
   begin() { for member in hub worker; do start_fleet_policy_server $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
-  mend() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
-  run_fault restart begin mend
+  recover() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  run_fault restart begin recover
 }
 
-@test "faults: wrong status writers for 30 s on both, and all workloads finish" {
+@test "faults: both PolicyServers have the wrong status writers for 30 s, and all workloads finish" {
   unknown='["system:serviceaccount:kueue-system:unknown"]'
   begin() { for member in hub worker; do start_fleet_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
-  mend() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
-  run_fault writers begin mend
+  recover() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  run_fault writers begin recover
 }
 
-# Shows what the matchConditions of the manifests are for: work is lost without them.
+# Shows that workloads are lost without the webhook's matchConditions.
 @test "control: PolicyServer of the hub is down for 30 s, and its webhook has no matchConditions" {
-  [ -n "${CONTROL:-}" ] || skip "work is lost; CONTROL=1 runs it"
+  [ -n "${CONTROL:-}" ] || skip "workloads are lost; CONTROL=1 runs the test"
   begin() { apply_webhook hub '.matchConditions = []' && stop hub/policy-server && retry assert_fails_with 'failed calling webhook' as_ana label job unconditional-0 --dry-run=server a=b; }
-  mend() { start_fleet_policy_server hub && apply_webhook hub; }
-  run run_fault unconditional begin mend
+  recover() { start_fleet_policy_server hub && apply_webhook hub; }
+  run run_fault unconditional begin recover
   [ "$status" -ne 0 ]
   echo "$output" >&3
 }

@@ -1,5 +1,5 @@
-# An outage of PolicyServer with the webhook on Ignore and the policies in CEL in force, on the clusters of multikueue: nothing valid is rejected, and no attack
-# on a rule that CEL covers is accepted.
+# Tests an outage of PolicyServer with failurePolicy Ignore and the chart's ValidatingAdmissionPolicies, on the clusters of multikueue.bats: no valid write is
+# rejected, and no write that breaks a rule covered by CEL is accepted.
 load lib
 load controllers
 load fleet
@@ -17,10 +17,10 @@ setup_file() {
 teardown_file() { stop_all; }
 
 BY_CEL="select(.responseStatus.message // \"\" | contains(\"ValidatingAdmissionPolicy 'managed-by-deny'\"))"
-# Repeats attacks until the file `calm` exists, and counts in `attacks` and `accepted`.
+# Repeats writes that break rules until the file `attacks-end` exists, and stores their number in `attacks`, and of the accepted ones in `accepted`.
 attack() {
   local number=0 accepted=0
-  while [ ! -e "$RUN/calm" ]; do
+  while [ ! -e "$RUN/attacks-end" ]; do
     number=$((number + 1))
     for object in "$(job "typo-$number" 'managedBy: kueue.x-k8s.io/multikueu, suspend: true')" "$(job "plain-$number" 'suspend: true')"; do
       if as_ana create -f - <<<"$object"; then accepted=$((accepted + 1)); fi
@@ -32,28 +32,28 @@ attack() {
     echo $accepted >"$RUN/accepted"
   done
 }
-# Stops both PolicyServers for the workloads of under_way, with attacks: outage FAULT MEND
+# Runs run_fault with both PolicyServers stopped, and attacks during the fault: outage FAULT RECOVER
 outage() {
   local hub_events worker_events
   hub_events=$(count_audit_lines hub) worker_events=$(count_audit_lines worker)
   begin() {
     stop hub/policy-server
     stop worker/policy-server
-    rm -f "$RUN/calm"
+    rm -f "$RUN/attacks-end"
     attack &>"$RUN/attack.log" 3>&- &
   }
   run_fault "$1" begin "$2"
-  touch "$RUN/calm"
+  touch "$RUN/attacks-end"
   wait
-  # The API server denied the attacks of ana, and nothing of a controller.
+  # CEL denied only ana's attacks, and no write of a controller.
   others=$({ audit_events hub "$BY_CEL" "$hub_events"; audit_events worker "$BY_CEL" "$worker_events"; } | jq -c 'select(.impersonatedUser.username != "ana")' | wc -l)
   echo "# attacks: $(<"$RUN/attacks"), accepted: $(<"$RUN/accepted"), other writes denied: $others" >&3
   [ "$(<"$RUN/accepted")" = 0 ] && [ "$others" = 0 ] && [ "$(<"$RUN/attacks")" -gt 20 ]
 }
 
 @test "both PolicyServers are down for 30 s, and all workloads finish" {
-  mend() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
-  outage away mend
+  recover() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  outage away recover
 }
 
 @test "both PolicyServers stay down, and all workloads finish" {
@@ -72,16 +72,16 @@ outage() {
   assert_no_warning as_ana delete job daily
 }
 
-# Its reviews are CREATE requests with the stored object.
-audited_by_scanner() {
+# Posts a review of a stored object like the audit scanner, as a CREATE request: post_audit_review RESOURCE NAME KIND
+post_audit_review() {
   kubectl get "$1" "$2" -o json | jq --arg kind "$3" --arg resource "$1s" '{request: {uid: "1", operation: "CREATE", namespace: "team-a", name: .metadata.name, object: .,
     kind: {group: (.apiVersion | split("/")[0]), version: (.apiVersion | split("/")[1]), $kind}, resource: {group: (.apiVersion | split("/")[0]), version: (.apiVersion | split("/")[1]), $resource}, userInfo: {username: "scanner"}}}' |
     curl --silent --cacert "$RUN/hub/policy-server/ca.crt" --json @- "$(<"$RUN/hub/policy-server/url")/audit/managed-by"
 }
-@test "writes that CEL does not cover are accepted, and the audit reports them when PolicyServer is back" {
+@test "writes that CEL does not cover are accepted, and the audit reports them after PolicyServer restarts" {
   stop hub/policy-server
   bad="replicatedJobs: [{name: a, template: {spec: {managedBy: acme.io/x, suspend: true, template: $(template)}}}]"
   assert_no_warning as_ana create -f - <<<"$(workload jobset.x-k8s.io/v1alpha2 JobSet nested "$DELEGATED, $bad")"
   start_fleet_policy_server hub
-  assert_prints managed-by/template audited_by_scanner jobset nested JobSet
+  assert_prints managed-by/template post_audit_review jobset nested JobSet
 }

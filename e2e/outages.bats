@@ -1,4 +1,4 @@
-# What the API server does while no PolicyServer answers: `failurePolicy` and `matchConditions`. Links to this file run it in other releases.
+# Tests `failurePolicy` and `matchConditions` while PolicyServer is down. Symlinks to this file run it with other releases.
 load lib
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
@@ -19,8 +19,7 @@ setup_file() {
 }
 teardown_file() { stop_all; }
 
-# A write that needs no check, and one that waits for it.
-continues() { assert_no_warning "$@"; }
+# Runs a command that must fail because the API server calls the webhook: assert_unavailable COMMAND...
 assert_unavailable() { assert_fails_with 'failed calling webhook' "$@"; }
 cannot_create() { assert_unavailable as_ana create --dry-run=server -f - <<<"$(job refused)"; }
 
@@ -34,18 +33,19 @@ cannot_create() { assert_unavailable as_ana create --dry-run=server -f - <<<"$(j
 
 @test "Ignore: Jobs are created unchecked" {
   apply_webhook cluster '.failurePolicy = "Ignore"'
-  # The API server learns of the change a little later.
+  # The API server applies the change with a delay.
   LIMIT=20 retry eval 'job unchecked "managedBy: kubernetes.io/job-controler" | as_ana create -f -'
   [ "$(audit_annotation unchecked mode)" = none ]
 }
 
-@test "PolicyServer answers again, and the policy denies" {
+@test "after PolicyServer restarts, the policy denies writes" {
   serve_settings hybrid
   apply_webhook cluster
   assert_fails_with reserved-domain as_ana create -f - <<<"$(job denied 'managedBy: kubernetes.io/job-controler')"
   kubectl get job kept
 }
 
+# Prints the matchConditions of a policy: conditions POLICY
 conditions() {
   if [ "$1" = pods ]; then pods_spec | jq -c .matchConditions; else chart_webhook cluster "$1" | jq -c '.webhooks[0].matchConditions'; fi
 }
@@ -57,7 +57,7 @@ conditions() {
   done
 }
 
-@test "matchConditions of a hybrid cluster: workloads of all shapes, and then no PolicyServer" {
+@test "matchConditions of a hybrid cluster: workloads are created, and PolicyServer is stopped" {
   apply_webhook cluster ".matchConditions = $(conditions hybrid)"
   {
     job own 'suspend: true'
@@ -67,32 +67,32 @@ conditions() {
     appwrapper own "$components"
     appwrapper delegated "managedBy: kueue.x-k8s.io/multikueue, $components"
     appwrapper reserved "managedBy: workload.codeflare.dev/appwrapper-controller, $components"
-    # Nothing in the schema requires a spec.
+    # The schema doesn't require a spec.
     printf -- '---\n{apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, metadata: {name: bare}}\n'
     workload kubeflow.org/v1 PyTorchJob own 'runPolicy: {}'
     workload kubeflow.org/v1 PyTorchJob delegated 'runPolicy: {managedBy: kueue.x-k8s.io/multikueue}'
   } | as_ana create -f -
   stop cluster/policy-server
-  # Until the API server has the new conditions, it calls the webhook for everything, or for nothing.
+  # Until the API server applies the new conditions, it calls the webhook for all writes, or for none.
   LIMIT=20 retry kubectl label job own --dry-run=server b=c
   LIMIT=20 retry cannot_create
 }
 
 @test "matchConditions: writes to objects that are not delegated do not call the webhook" {
-  continues as_ana label job own a=b
-  continues update_status ana own 'active: 0, ready: 0, terminating: 0'
-  continues update_status ana reserved 'active: 0, ready: 0, terminating: 0'
-  continues update_status ana appwrapper/own 'phase: Running'
-  continues update_status ana appwrapper/reserved 'phase: Running'
-  continues update_status ana appwrapper/bare 'phase: Running'
-  continues as_ana label appwrapper bare a=b
-  continues update_status ana pytorchjob/own 'replicas: 1'
+  assert_no_warning as_ana label job own a=b
+  assert_no_warning update_status ana own 'active: 0, ready: 0, terminating: 0'
+  assert_no_warning update_status ana reserved 'active: 0, ready: 0, terminating: 0'
+  assert_no_warning update_status ana appwrapper/own 'phase: Running'
+  assert_no_warning update_status ana appwrapper/reserved 'phase: Running'
+  assert_no_warning update_status ana appwrapper/bare 'phase: Running'
+  assert_no_warning as_ana label appwrapper bare a=b
+  assert_no_warning update_status ana pytorchjob/own 'replicas: 1'
 }
 
-@test "matchConditions: labels and the start of delegated objects do not call the webhook" {
-  continues as_ana label appwrapper delegated a=b
-  # As Kueue does.
-  continues as_ana patch job delegated -p 'spec: {suspend: false}'
+@test "matchConditions: label changes and resuming delegated objects do not call the webhook" {
+  assert_no_warning as_ana label appwrapper delegated a=b
+  # Kueue resumes Jobs this way.
+  assert_no_warning as_ana patch job delegated -p 'spec: {suspend: false}'
 }
 
 @test "matchConditions: status updates of delegated objects call the webhook" {
@@ -101,7 +101,7 @@ conditions() {
   assert_unavailable update_status ana pytorchjob/delegated 'replicas: 1'
 }
 
-@test "matchConditions: changes of managedBy call the webhook, also in templates" {
+@test "matchConditions: changes of managedBy call the webhook, including in templates" {
   assert_unavailable as_ana patch appwrapper own --type=merge -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
   assert_unavailable as_ana patch appwrapper delegated --type=merge -p 'spec: {managedBy: null}'
   assert_unavailable as_ana patch appwrapper own --type=merge -p 'spec: {components: [{template: {apiVersion: batch/v1, kind: Job, spec: {managedBy: acme.io/x}}}]}'

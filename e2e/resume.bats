@@ -1,19 +1,19 @@
 # Suspends running JobSets and MPIJobs and resumes them. Their controllers then write the status of Jobs that the Job controller reconciles, so
 # the shipped lists of status writers must include them. Symlinks to this file run it with Job controllers that keep `startTime`.
 #
-# JobSet and the mpi-operator clear `startTime` of a suspended Job before they resume it. Since 1.36, the Job controller also clears it when it
+# JobSet and mpi-operator clear `startTime` of a suspended Job before they resume it. Since 1.36, the Job controller also clears it when it
 # suspends the Job (MutableSchedulingDirectivesForSuspendedJobs), so the two race. In other releases only JobSet clears it.
 load lib
 load controllers
 
-API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow) CONTROLLER_MANAGER_ARGUMENTS=() CRD=. KEEPS_START_TIME=
+API_SERVER=kube-apiserver ARGUMENTS=(--authorization-mode=AlwaysAllow) CONTROLLER_MANAGER_ARGUMENTS=() CRD_FILTER=. KEEPS_START_TIME=
 GATE=--feature-gates=MutableSchedulingDirectivesForSuspendedJobs=false
 case $BATS_TEST_FILENAME in
 *-gate-off.bats) ARGUMENTS+=("$GATE") CONTROLLER_MANAGER_ARGUMENTS=("$GATE") KEEPS_START_TIME=true ;;
 *-1.30.bats)
   API_SERVER=kube-apiserver-1.30.14 ARGUMENTS+=(--feature-gates=JobManagedBy=true) CONTROLLER_MANAGER_ARGUMENTS=("${EMULATE_OLD_RELEASE[@]}") KEEPS_START_TIME=true
   # A validation rule of JobSet's CRD uses metadata.namespace, which CEL can't access in 1.30.
-  CRD='del(.spec.versions[].schema.openAPIV3Schema.properties.spec.properties.volumeClaimPolicies.items["x-kubernetes-validations"])'
+  CRD_FILTER='del(.spec.versions[].schema.openAPIV3Schema.properties.spec.properties.volumeClaimPolicies.items["x-kubernetes-validations"])'
   ;;
 esac
 
@@ -23,7 +23,7 @@ setup_file() {
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
   start_controller_manager cluster "${CONTROLLER_MANAGER_ARGUMENTS[@]}"
-  run_jobset cluster "$CRD"
+  run_jobset cluster "$CRD_FILTER"
   ! command -v mpi-operator || run_mpi_operator cluster
   serve_settings worker
   apply_webhook cluster
@@ -31,35 +31,37 @@ setup_file() {
 }
 teardown_file() { stop_all; }
 
-# Longer than it takes to suspend them on a slow machine.
+# Run time of each pod in ms: longer than it takes to suspend the workloads on a slow machine.
 RUNS="e2e/run: '5000'"
-jobset_spec() { workload jobset.x-k8s.io/v1alpha2 JobSet "$1" "replicatedJobs: [{name: a, replicas: 2, template: {spec: {backoffLimit: 0, completions: 1, parallelism: 1, template: $(template "$RUNS")}}}]"; }
-# The workers run until the mpi-operator deletes them, when the launcher ends.
-mpijob_spec() {
+# Prints a JobSet: jobset_manifest NAME
+jobset_manifest() { workload jobset.x-k8s.io/v1alpha2 JobSet "$1" "replicatedJobs: [{name: a, replicas: 2, template: {spec: {backoffLimit: 0, completions: 1, parallelism: 1, template: $(template "$RUNS")}}}]"; }
+# Prints an MPIJob: mpijob_manifest NAME
+# Its workers run until mpi-operator deletes them, after the launcher exits.
+mpijob_manifest() {
   workload kubeflow.org/v2beta1 MPIJob "$1" "slotsPerWorker: 1, runPolicy: {cleanPodPolicy: Running}, mpiReplicaSpecs: {
     Launcher: {replicas: 1, restartPolicy: Never, template: $(template "$RUNS")}, Worker: {replicas: 1, restartPolicy: Never, template: $(template 'e2e/run: forever')}}"
 }
 
 # Creates four workloads, and suspends and resumes each: suspend_and_resume KIND NAMESPACE NAME
 suspend_and_resume() {
-  local number suspend='{suspend: %s}' children=(a-0 a-1)
+  local number pid suspend='{suspend: %s}' children=(a-0 a-1)
   [ "$1" = jobset ] || suspend='{runPolicy: {suspend: %s}}' children=(launcher)
-  for number in 0 1 2 3; do "$1_spec" "$3-$number"; done | as_ana create -n "$2" -f -
+  for number in 0 1 2 3; do "$1_manifest" "$3-$number"; done | as_ana create -n "$2" -f -
   for number in 0 1 2 3; do retry kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.status.ready}'=1 --timeout=1m; done
   # Resume each workload as soon as its Jobs are suspended. A Job controller that clears `startTime` may still be doing so.
-  local flips=()
+  local pids=()
   for number in 0 1 2 3; do
     {
       as_ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" true)" &&
         kubectl wait -n "$2" $(printf "job/$3-$number-%s " "${children[@]}") --for=jsonpath='{.spec.suspend}'=true --timeout=1m &&
         as_ana patch "$1" -n "$2" "$3-$number" --type=merge -p "spec: $(printf "$suspend" false)"
     } 3>&- &
-    flips+=($!)
+    pids+=($!)
   done
-  for number in "${flips[@]}"; do wait "$number"; done
+  for pid in "${pids[@]}"; do wait "$pid"; done
 }
 
-# Passes if all workloads finish, no write is denied, and the controller wrote the status of Jobs if it has to:
+# Passes if all workloads finish, no write is denied, and the controller wrote the status of Jobs if `startTime` is kept:
 # assert_resumed KIND NAMESPACE NAME CONTROLLER
 assert_resumed() {
   local from number writes end=Completed
@@ -85,7 +87,7 @@ assert_resumed() {
   policy_in_protect_mode "$fewer" | jq '{"managed-by": .}' | start_policy_server cluster/policy-server
   from=$(count_audit_lines)
   suspend_and_resume jobset team-a control
-  # More than the pods need.
+  # Longer than the pods run.
   sleep 10
   [ "$(audit_events cluster "$(written_by "$JOBSET") | $DENIED" "$from" | wc -l)" -gt 0 ]
   for number in 0 1 2 3; do run ! has_condition Completed jobset "control-$number"; done

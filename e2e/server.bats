@@ -1,4 +1,4 @@
-# PolicyServer over HTTPS, without a cluster.
+# Tests PolicyServer over HTTPS, without a cluster.
 load lib
 
 EXPECTED_RESULTS=${EXPECTED_RESULTS:-$ROOT/target/expected.ndjson}
@@ -7,7 +7,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 setup_file() {
   require_programs policy-server curl jq openssl python3
-  # A policy for each of the settings in the kept requests, and for each file in deploy/, in its mode.
+  # Serve one policy for each settings object in the stored requests, and one for each file in deploy/, in the file's mode.
   jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
     jq -c --argjson policy "$(policy_in_protect_mode)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
@@ -26,7 +26,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 @test "the library's responses: PolicyServer returns the same to every stored request" {
   split --lines 5000 --additional-suffix .ndjson "$EXPECTED_RESULTS" part-
   for part in part-*.ndjson; do
-    # The requests are texts because jq would write some of their numbers otherwise.
+    # The requests are strings, because jq would change the format of some numbers.
     jq -r '"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":\(.request)}"' "$part" | split --lines 1 --numeric-suffixes --suffix-length 4 - body-
     jq -nr --slurpfile settings "$RUN/settings.json" --arg url "$(<"$RUN/server/url")" --arg ca "$RUN/ca.crt" '
       foreach (inputs | .settings) as $own (-1; . + 1; ("000\(.)" | .[-4:]) as $number |
@@ -35,7 +35,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
     curl --silent --show-error --parallel --parallel-max 8 --config curl.conf
     jq -c '(.request | fromjson.uid) as $uid | .response | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
       if .accepted then {} else {status: {message, code}} end' "$part" | jq -Sc . >expected
-    # Its responses have no newline at the end.
+    # PolicyServer's responses have no newline at the end.
     sed -s '$a\' response-* | jq -Sc .response >actual
     diff expected actual | cut -c1-500 | head -n 20
     cat actual >>all
@@ -64,18 +64,18 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   [ "$(code '{}')" -eq 415 ]
   unset TYPE
   [ "$(code '{"kind":"AdmissionReview"}')" -eq 422 ]
-  # Deeper than PolicyServer's reader of JSON goes.
+  # Exceeds the nesting limit of PolicyServer's JSON parser.
   python3 -c 'import sys; print(sys.stdin.read().replace("DEEP", "[" * 10000 + "]" * 10000))' <<<"$(review '.request.object.spec.managedBy = "DEEP"' | sed 's/"DEEP"/DEEP/')" >deep.json
   [ "$(code @deep.json)" -eq 400 ]
   head -c $((2 * 1024 * 1024 + 1)) /dev/zero | tr '\0' ' ' >long.json
   [ "$(code @long.json)" -eq 413 ]
-  # The largest that it takes.
+  # The maximum size that PolicyServer accepts.
   python3 -c 'import sys; body = sys.stdin.read().strip(); print(body.replace("PAD", "x" * (2 * 1024 * 1024 - len(body) + 3)), end="")' \
     <<<"$(review '.request.object.metadata.annotations = {a: "PAD"}')" >large.json
   [ "$(wc -c <large.json)" -eq $((2 * 1024 * 1024)) ]
   [ "$(code @large.json)" -eq 200 ]
   jq -e '.response.status.code == 422' response
-  # A field of a wrong type is not repeated.
+  # The response doesn't contain a value of the wrong type.
   for value in 5 '{"secret": "x"}' '["secret"]' true; do
     [ "$(code "$(review ".request.object.spec.managedBy = $value")")" -eq 200 ]
     jq -e '.response.status.code == 400' response
@@ -93,8 +93,8 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown\|no such key'
 }
 
-# pods/README.md. Where the policy can look up Jobs, tenant.bats tests it.
-@test "deploy/pods.yml: a Job that cannot be looked up" {
+# pods/README.md. tenant.bats tests successful look-ups.
+@test "deploy/pods.yml: on_lookup_failure decides if a Job cannot be looked up" {
   require_programs etcd kube-apiserver
   start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG
@@ -109,7 +109,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   review ungranted one | jq -e '.response | .allowed and (.warnings[0] | startswith("could not look up Job")) and
     (.auditAnnotations["lookup-failed"] | contains("has not been granted access to the '"'kubernetes/get_resource'"' host capability"))'
   stop cluster/kube-apiserver
-  # Another name, because PolicyServer caches.
+  # Use another name, because PolicyServer caches lookups.
   review pods another | jq -e '.response | .allowed and .status == null'
   review strict another | jq -e '.response | (.allowed | not) and .status.code == 503'
 }
@@ -120,9 +120,9 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   grep "Policy is missing protocol version" "$RUN/bare.log"
 }
 
-@test "--enable-metrics: the names and labels in the queries of docs/tasks/monitor.md" {
+@test "--enable-metrics: PolicyServer exports the metrics and labels that docs/tasks/monitor.md queries" {
   port=$(free_port)
-  # A collector that only has to greet: names are sent as text. An empty frame SETTINGS is what HTTP/2 owes the client.
+  # A collector that sends an empty HTTP/2 SETTINGS frame and records all data. Metric names are plain text in it.
   python3 -c 'import socket, sys
 connection = socket.create_server(("127.0.0.1", int(sys.argv[1]))).accept()[0]
 connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))

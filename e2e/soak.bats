@@ -13,7 +13,7 @@ inject_fault() {
   case $2-$3 in
   policy-server-killed) stop "$1/$2" && RECOVER="start_fleet_policy_server $1" ;;
   policy-server-settings) start_fleet_policy_server "$1" '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}' && RECOVER="start_fleet_policy_server $1" ;;
-  # Issued by another CA. The webhook configuration is updated with its bundle.
+  # Replace the certificate and its CA, and update the webhook's caBundle.
   policy-server-certificate)
     rm -rf "$RUN/authority" && mkdir "$RUN/authority"
     RUN=$RUN/authority create_certificate "$RUN/$1/policy-server"
@@ -26,6 +26,7 @@ inject_fault() {
   *-killed) stop "$1/$2" && RECOVER="restart $1/$2" ;;
   esac
 }
+# Sends a signal to a program: signal SIGNAL NAME
 signal() { kill "-$1" "$(<"$RUN/$2.pid")"; }
 
 # Runs the schedule once, in its own directory: soak with|without
@@ -73,6 +74,6 @@ assert_no_violations() { jq -e --arg check "$1" '.violations[$check] == [] or (.
   assert_no_violations ended
 }
 @test "outcomes are the same with and without the policy" { assert_no_violations "same outcomes"; }
-@test "only Workloads that reserved quota while no worker was connected needed an update by the test" { assert_no_violations touched; }
+@test "the test had to update only Workloads that reserved quota while no worker was connected" { assert_no_violations touched; }
 @test "every rejected write is explained by a rule or a fault" { assert_no_violations "rejected writes"; }
 @test "no invalid write is allowed" { assert_no_violations "invalid writes"; }

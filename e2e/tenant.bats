@@ -1,6 +1,6 @@
-# A hostile tenant: a user with the role `edit` in one namespace who may also write the custom kinds there, in front of the policies
-# that the chart renders for a management cluster, with the pods policy. Authorization is RBAC, as in a real cluster. "Once open" marks ways around the policy that
-# worked before a fix. The link tenant-cel.bats does without PolicyServer: the webhook ignores failures, and the API server enforces the settings.
+# Tests a hostile tenant: a user with ClusterRole `edit` in one namespace who may also write the custom kinds there. The policies are the chart's for a
+# management cluster, with the pods policy, and RBAC is enabled. "regression" marks bypasses that have been fixed. The symlink tenant-cel.bats runs the tests
+# without PolicyServer: the webhook's failurePolicy is Ignore, and ValidatingAdmissionPolicies enforce the settings.
 load lib
 
 ENDS='{"success": {"path": "status.phase", "values": ["Succeeded"]}, "failure": {"path": "status.phase", "values": ["Failed"]}}'
@@ -16,14 +16,14 @@ setup_file() {
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
   apply_test_crds AppWrapper JobSet Workflow Render RayCluster
-  # In a cluster, kube-controller-manager makes `edit` of the two ClusterRoles. The account has the name of JobSet's controller.
+  # In a real cluster, kube-controller-manager aggregates `edit` from these two ClusterRoles. The service account has the name of JobSet's controller.
   tenants=(--user=tenant --serviceaccount=team-a:jobset-controller-manager)
   kubectl create role custom --verb=get,list,create,update,patch,delete \
     --resource="$(echo {jobsets.jobset.x-k8s.io,appwrappers.workload.codeflare.dev,rayclusters.ray.io,workflows.argoproj.io,renders.studio.example.com}{,/status} | tr ' ' ,)"
   kubectl create rolebinding custom --role=custom "${tenants[@]}"
   kubectl create rolebinding edit --clusterrole=system:aggregate-to-edit "${tenants[@]}"
   kubectl create rolebinding view --clusterrole=system:aggregate-to-view "${tenants[@]}"
-  # More than the projects' own roles grant, because the policy is tested here.
+  # Grant more than the projects' own roles do, so that the policy is tested and not RBAC.
   kubectl apply -f - <<EOF
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -34,19 +34,19 @@ EOF
   yaml_to_json "$ROOT/deploy/pods.yml" | jq 'select(.kind | startswith("ClusterRole"))' | kubectl apply -f -
 
   if is_cel; then without_policy_server; else with_policy_server; fi
-  # Also for pods and for the kind that the settings declare.
+  # Also wait until the policy evaluates the kind that the settings declare.
   for kind in job jobset; do tenant_can "$kind"; done
   retry evaluated
 }
 teardown_file() { stop_all; }
 is_cel() { [[ $BATS_TEST_FILENAME == *-cel.bats ]]; }
-# Skips a test of what the policies in CEL do not cover.
+# Skips a test that the ValidatingAdmissionPolicies do not cover.
 module_only() { if is_cel; then skip 'CEL does not cover it'; fi; }
 with_policy_server() {
   jq -n --argjson policy "$(policy_in_protect_mode "$(chart_settings cluster management)")" --argjson pods "$(pods_policy)" '{"managed-by": $policy, $pods}' |
     KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER") start_policy_server cluster/policy-server
   apply_webhook cluster .
-  # The webhook that Kubewarden's controller makes of deploy/pods.yml.
+  # The webhook that Kubewarden's controller creates for deploy/pods.yml.
   kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(pods_spec)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
     webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
       | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
@@ -62,9 +62,10 @@ tenant_can() { retry eval "object $1 probe | tenant create --dry-run=server -f -
 
 CRON_JOBS=system:serviceaccount:kube-system:cronjob-controller
 tenant() { kubectl --token=tenant "$@"; }
-alike() { tenant --as=system:serviceaccount:team-a:jobset-controller-manager "$@"; }
+# Runs kubectl as the tenant's service account, which has the name of JobSet's controller: as_lookalike ARGUMENT...
+as_lookalike() { tenant --as=system:serviceaccount:team-a:jobset-controller-manager "$@"; }
 
-# A delegated object, or one with something else in place of `managedBy`: object KIND NAME [SPEC]
+# Prints a delegated object, or an object with SPEC instead of `managedBy`: object KIND NAME [SPEC]
 object() {
   local spec=${3-managedBy: kueue.x-k8s.io/multikueue}
   spec+=${spec:+, }
@@ -80,12 +81,12 @@ owner() { echo "ownerReferences: [{apiVersion: $1, kind: $2, name: \"$3\", uid: 
 uid() { kubectl get "$1" "$2" -o jsonpath='{.metadata.uid}'; }
 NO_UID=0e6f1f6d-5d5c-4f0e-9a3b-2c3d4e5f6a7c
 
-# The field of an object is as it was: unchanged KIND NAME
+# Succeeds if an object is still delegated: unchanged KIND NAME
 unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kueue.x-k8s.io/multikueue ]; }
 
 @test "regression: an owner reference to a kind that is not installed does not replace delegation" {
   assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(job "forged, $(owner kubeflow.org/v1 PyTorchJob x $NO_UID)" 'suspend: true')"
-  # The message names the list to fill.
+  # The message contains the setting to change.
   [[ $output == *builtin_status_writers*PyTorchJob* ]]
 }
 
@@ -99,8 +100,8 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
   owned=$(job "own-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet own "$(uid jobset own)")" 'suspend: true')
   assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$owned"
   [[ $output == *builtin_status_writers*JobSet* ]]
-  # Nor with a service account of the same name in another namespace.
-  assert_fails_with '[managed-by/delegation]' alike create -f - <<<"$owned"
+  # A service account with the same name in another namespace is denied too.
+  assert_fails_with '[managed-by/delegation]' as_lookalike create -f - <<<"$owned"
   kubectl create --as="$JOBSET" -f - <<<"$owned"
 }
 
@@ -133,7 +134,7 @@ unchanged() { [ "$(kubectl get "$1" "$2" -o jsonpath='{.spec.managedBy}')" = kue
   [[ $output == *'not validated'* ]]
 }
 
-# A delegated Job with so many letters: large NAME LETTER COUNT
+# Prints a delegated Job with an argument of COUNT letters: large NAME LETTER COUNT
 large() {
   tenant create --dry-run=client -o json -f - <<<"$(object job "$1")" |
     python3 -c 'import json, sys; job = json.load(sys.stdin); job["metadata"]["annotations"] = {}; job["spec"]["template"]["spec"]["containers"][0]["args"] = [sys.argv[1] * int(sys.argv[2])]; json.dump(job, sys.stdout)' "$2" "$3"
@@ -142,40 +143,41 @@ large() {
   module_only
   large large a 1100000 >"$BATS_TEST_TMPDIR/large.json"
   assert_fails_with '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
-  # JSON writes each of these letters in six bytes.
+  # JSON encodes each of these letters in six bytes.
   large escaped '<' 190000 >"$BATS_TEST_TMPDIR/large.json"
   assert_fails_with '[managed-by/object-too-large]' tenant create -f "$BATS_TEST_TMPDIR/large.json"
   large small a 400000 | tenant create -f -
   update_status "$KUEUE" small "startTime: \"$NOW\", active: 1"
 }
 
-# Creates a pod with an owner, or none, and prints how often PolicyServer looked up a Job: pod [OWNER]
-pod() {
+# Creates a pod, optionally with an owner: create_pod [OWNER]
+create_pod() {
   tenant create -f - <<<"$(printf -- '---\n{apiVersion: v1, kind: Pod, metadata: {generateName: pod-, %s}, spec: {containers: [{name: main, image: e2e}]}}' "${1:-}")"
 }
+# Prints how often PolicyServer looked up a Job.
 lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user and .verb == "get")' "$RUN/cluster/audit.log" | wc -l; }
 
 @test "pods: a pod of a delegated Job is denied after a look-up, and other pods are created" {
   module_only
   object job delegated | tenant create -f -
   before=$(lookups)
-  assert_fails_with '[pods/delegated-owner]' pod "$(owner batch/v1 Job delegated "$(uid job delegated)")"
+  assert_fails_with '[pods/delegated-owner]' create_pod "$(owner batch/v1 Job delegated "$(uid job delegated)")"
   [ "$(lookups)" -gt "$before" ]
   # An admin is exempt in these settings.
   object job standard '' | kubectl create -f -
-  assert_no_warning pod "$(owner batch/v1 Job standard "$(uid job standard)")"
-  assert_no_warning pod "$(owner batch/v1 Job missing $NO_UID)"
+  assert_no_warning create_pod "$(owner batch/v1 Job standard "$(uid job standard)")"
+  assert_no_warning create_pod "$(owner batch/v1 Job missing $NO_UID)"
 }
 
 @test "regression: a pod of a Job with an invalid name needs no look-up" {
   before=$(lookups)
-  assert_no_warning pod
-  for name in 'b1?x=1' b1/status 'b 1'; do assert_no_warning pod "$(owner batch/v1 Job "$name" $NO_UID)"; done
+  assert_no_warning create_pod
+  for name in 'b1?x=1' b1/status 'b 1'; do assert_no_warning create_pod "$(owner batch/v1 Job "$name" $NO_UID)"; done
   [ "$(lookups)" -eq "$before" ]
 }
 
 @test "regression: an AppWrapper whose components are a string can be labeled, and deleted with its finalizer" {
-  # The schema of a real one would not take it; no webhook says anything about its components.
+  # The real CRD's schema rejects this value; the test CRD has no schema for components.
   appwrapper 'odd, finalizers: [acme.io/hold]' 'managedBy: kueue.x-k8s.io/multikueue, components: x' | tenant create -f -
   tenant label appwrapper odd a=b
   tenant delete appwrapper odd --wait=false
@@ -195,7 +197,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   assert_fails_with '[managed-by/immutable]' tenant patch workflow argo --type=merge -p 'spec: {managedBy: acme.io/x}'
   for phase in Succeeded Failed; do assert_no_warning tenant patch workflow argo --type=merge -p "status: {phase: $phase}"; done
 }
-@test "a declared kind with a status subresource: an outcome is final, and only listed writers write it" {
+@test "a declared kind with a status subresource: an outcome is final, and only listed writers may write it" {
   workload studio.example.com/v1 Render nightly 'managedBy: kueue.x-k8s.io/multikueue' | tenant create -f -
   assert_fails_with '[status-writer/delegated]' tenant patch render nightly --subresource=status --type=merge -p 'status: {phase: Succeeded}'
   update_status "$KUEUE" render/nightly 'phase: Succeeded'
@@ -203,7 +205,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   assert_fails_with '[status/outcome-changed]' update_status "$KUEUE" render/nightly 'phase: Failed'
 }
 
-# Measured without the FlowSchema too: FLOOD=20 make e2e ONLY=tenant FILTER="^40 large"
+# To compare with a run without the FlowSchema: FLOOD=20 make e2e ONLY=tenant FILTER=FlowSchema
 @test "with the chart's FlowSchema, 40 concurrent large writes of a tenant do not block other users" {
   module_only
   flood() { python3 "$ROOT/e2e/flood.py" "$(<"$RUN/cluster/server")" "${FLOOD:-5}" "$(<"$RUN/cluster/policy-server.pid")" >&3; }
@@ -215,12 +217,12 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   flood
 }
 
-@test "deploy/network-policy.yml: the API server accepts it" {
+@test "the API server accepts deploy/network-policy.yml" {
   kubectl create -f "$ROOT/deploy/network-policy.yml"
 }
 
-@test "values: homoglyphs, blanks, NUL, other case and the empty string are denied in every kind" {
-  # The last letter of the first one is Cyrillic.
+@test "values: homoglyphs, spaces, NUL, uppercase letters and the empty string are denied in every kind" {
+  # The last letter of the first value is Cyrillic.
   values=('kueue.x-k8s.io/multikueu\u0435' 'kueue.x-k8s.io/multikueue\u200b' ' kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io/multikueue '
     'kueue.x-k8s.io/multikueue\n' 'kueue.x-k8s.io/multikueue\0' 'kueue.x-k8s.io\0/multikueue' 'Kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io//multikueue' '')
   for kind in "${KINDS[@]}"; do
@@ -231,7 +233,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   done
 }
 
-@test "values: 1.8 MB are denied, and the message is truncated" {
+@test "values: a value of 1.8 MB is denied, and the message is truncated" {
   for kind in "${CUSTOM[@]}"; do
     for value in '' kueue.x-k8s.io/multikueue/; do
       object "$kind" value 'managedBy: LONG' | python3 -c 'import sys; print(sys.stdin.read().replace("LONG", sys.argv[1] + "a" * 1800000))' "$value" >"$BATS_TEST_TMPDIR/long.yml"
@@ -263,7 +265,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
     for spec in '{managedBy: null}' '{managedBy: ""}' '{managedBy: acme.io/x}'; do
       assert_fails_with managedBy tenant patch "$kind" merge-patched --type=merge -p "spec: $spec"
     done
-    # For some kinds, what else the object then lacks is said first.
+    # For some kinds, the error is about another required field.
     assert_fails_with '' tenant patch "$kind" merge-patched --type=merge -p 'spec: null'
     unchanged "$kind" merge-patched
   done
@@ -316,7 +318,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
     tenant create -f -
   child="evil-a-0, $(owner jobset.x-k8s.io/v1alpha2 JobSet evil "$(uid jobset evil)")"
   assert_fails_with '[managed-by/allowed]' kubectl create --as="$JOBSET" -f - <<<"$(object job "$child" 'managedBy: acme.io/x')"
-  # So this is about the template.
+  # Control: the same child with an allowed managedBy is created.
   object job "$child" | kubectl create --as="$JOBSET" -f -
 }
 
@@ -334,7 +336,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
 
 @test "a tenant may not write the status of delegated objects" {
   object job status | tenant create -f -
-  # ClusterRole `edit` grants no status of Jobs.
+  # ClusterRole `edit` does not grant writes to the status of Jobs.
   assert_fails_with 'cannot patch resource "jobs/status"' tenant patch job status --subresource=status --type=merge -p 'status: {succeeded: 1}'
   for kind in "${CUSTOM[@]}"; do
     object "$kind" status | tenant create -f -
@@ -348,10 +350,10 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   for user in "$JOBSET" "$KUEUE" system:admin; do assert_fails_with 'is forbidden: User "tenant" cannot' tenant create --validate=false --as="$user" -f - <<<"$another"; done
   for group in system:masters kubeadm:cluster-admins; do
     assert_fails_with 'is forbidden: User "tenant" cannot' tenant create --validate=false --as=tenant --as-group="$group" -f - <<<"$another"
-    assert_fails_with 'is forbidden: User "tenant" cannot' alike create --validate=false --as-group="$group" -f - <<<"$another"
+    assert_fails_with 'is forbidden: User "tenant" cannot' as_lookalike create --validate=false --as-group="$group" -f - <<<"$another"
   done
-  assert_fails_with 'is forbidden: User "tenant" cannot' alike create --validate=false --as-uid=$NO_UID -f - <<<"$another"
-  assert_fails_with '[managed-by/delegation]' alike create --validate=false -f - <<<"$another"
+  assert_fails_with 'is forbidden: User "tenant" cannot' as_lookalike create --validate=false --as-uid=$NO_UID -f - <<<"$another"
+  assert_fails_with '[managed-by/delegation]' as_lookalike create --validate=false -f - <<<"$another"
 }
 
 @test "control characters are quoted in the response and in the audit log" {

@@ -1,4 +1,4 @@
-# Requests of users and controllers, with the settings and the webhook that the chart renders for a hybrid cluster.
+# Tests requests from users and controllers with the chart's settings and webhook for a hybrid cluster.
 load lib
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
@@ -9,7 +9,7 @@ setup_file() {
   require_programs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
   start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG=$RUN/cluster/kubeconfig
-  # Everybody delegates as they like in the first one, and must in the second one.
+  # Delegation is optional in team-a, and required in team-example.
   kubectl create namespace team-a
   kubectl create namespace team-example
   apply_test_crds AppWrapper PyTorchJob
@@ -40,11 +40,11 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [[ $(audit_annotation typo denied) == *'managed-by/reserved-domain spec.managedBy'* ]]
 }
 
-@test "create: a controller of another namespace is denied" {
+@test "create: a controller that is allowed only in other namespaces is denied" {
   assert_fails_with '[managed-by/allowed]' as_ana create -f - <<<"$(job elsewhere 'managedBy: example.com/runner, suspend: true')"
 }
 
-@test "create: a Job that must be delegated and is not is denied" {
+@test "create: a Job that is not delegated is denied if the namespace requires delegation" {
   assert_fails_with 'jobs.batch "required" is forbidden: ' as_ana create -n team-example -f - <<<"$(job required)"
   [[ $output == *'[managed-by/delegation]'* ]]
   job required "$DELEGATED" | as_ana create -n team-example -f -
@@ -72,7 +72,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [[ $output == *'denied the request'* ]]
 }
 
-@test "update: a Job that broke a rule before can be changed, loses its finalizer and is deleted" {
+@test "update: an invalid Job that was created before the policy can be changed, finalized and deleted" {
   as_ana patch job old -p $'metadata: {labels: {a: b}}\nspec: {parallelism: 2}'
   as_ana delete job old-held --wait=false
   as_ana patch job old-held -p 'metadata: {finalizers: null}'
@@ -131,7 +131,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [ "$(audit_annotation excluded mode)" = none ]
 }
 
-# An external controller, played by kubectl.
+# kubectl writes the status like an external controller.
 @test "external controller: a Job that completes" {
   job good 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
   criteria="{type: SuccessCriteriaMet, status: \"True\"}"
