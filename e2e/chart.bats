@@ -19,7 +19,7 @@ lists() { writers "$1" | grep --line-regexp --fixed-strings "$2"; }
 kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)' | sort | xargs; }
 
 @test "without a cluster, the error lists each missing value" {
-  assert_fails_with 'projects.jobset.enabled: true or false' offline --set role=worker
+  assert_fails_with 'projects.jobset.enabled: must be true or false' offline --set role=worker
   for value in projects.kubernetes.statusWriters projects.kueue.enabled projects.trainer.enabled kubernetesVersion; do [[ $output == *"- $value: "* ]]; done
   # For a worker without JobSet, but also without the Job controller's service account.
   assert_fails_with 'projects.kubernetes.statusWriters: must list the usernames of the controllers of Kubernetes, because service accounts cannot be looked up without a cluster' \

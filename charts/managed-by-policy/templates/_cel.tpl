@@ -1,5 +1,5 @@
 {{/*
-The table of files/projects.yaml for the ValidatingAdmissionPolicies, by group and version and by kind, and the reserved values.
+The kinds in files/projects.yaml for the ValidatingAdmissionPolicies, by group/version and kind, and the reserved values.
 */}}
 {{- define "managed-by.celKinds" -}}
 {{- $kinds := dict -}}{{- $names := list -}}
@@ -19,7 +19,7 @@ The table of files/projects.yaml for the ValidatingAdmissionPolicies, by group a
 {{- dict "kinds" $kinds "names" ($names | uniq | sortAlpha) | toJson -}}
 {{- end }}
 
-{{/* A JSON value as a CEL literal. kube-apiserver requires elements of one type, so each is dyn(...). */}}
+{{/* Converts a JSON value to a CEL literal. kube-apiserver requires that all elements have the same type, so each is dyn(...). */}}
 {{- define "managed-by.celLiteral" -}}
 {{- $items := list -}}
 {{- if kindIs "map" . -}}

@@ -1,4 +1,4 @@
-{{/* Fails with all problems at once: (list . CLUSTER) */}}
+{{/* Fails with a list of all problems: (list . CLUSTER) */}}
 {{- define "managed-by.check" -}}
 {{- $root := index . 0 -}}
 {{- $problems := (index . 1).problems -}}
@@ -9,7 +9,7 @@
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
 {{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.hasClusterVersions" $root)) -}}
-  {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because the chart cannot read it from a cluster; %q %s"
+  {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because Helm can't detect it without a cluster; %q %s"
     (include "managed-by.newestRelease" $root) "" "denies only what every release denies") -}}
 {{- end -}}
 {{- if and $isOnline (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
@@ -22,7 +22,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* Problems of the value `namespaces` that a JSON Schema cannot express. PolicyServer does not start with them. */}}
+{{/* Problems in the value `namespaces` that a JSON Schema cannot express. PolicyServer does not start with such settings. */}}
 {{- define "managed-by.namespaceProblems" -}}
 {{- $problems := list -}}
 {{- $entries := default list .Values.namespaces -}}

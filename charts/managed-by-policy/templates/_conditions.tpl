@@ -1,4 +1,4 @@
-{{/* The rules of the webhook: (list KINDS). Status updates have rules of their own, because the audit scanner lists what rules with CREATE name. */}}
+{{/* The rules of the webhook: (list KINDS). Status updates have separate rules, because the audit scanner lists all resources in rules with CREATE. */}}
 {{- define "managed-by.rules" -}}
 {{- range index . 0 }}
 - apiGroups: [{{ .group | quote }}]
@@ -14,7 +14,7 @@
 {{- end }}
 {{- end }}
 
-{{/* A path as CEL that ends in an optional value: (list "object" "spec.managedBy") is object.?spec.?managedBy */}}
+{{/* Converts a path to a CEL expression with an optional value: (list "object" "spec.managedBy") is object.?spec.?managedBy */}}
 {{- define "managed-by.cel" -}}
 {{- index . 0 -}}
 {{- range splitList "." (index . 1) -}}
@@ -22,21 +22,21 @@
 {{- end -}}
 {{- end }}
 
-{{/* CEL that is true if an update changes the value at a path. [] stands for each element of a list. */}}
+{{/* A CEL expression that is true if an update changes the value at a path. [] matches each element of a list. */}}
 {{- define "managed-by.valueChanged" -}}
 {{- if contains "[]." . -}}
 {{- $list := first (splitList "[]." .) -}}
 {{- $item := include "managed-by.cel" (list "item" (last (splitList "[]." .))) -}}
 {{- $new := include "managed-by.cel" (list "object" $list) -}}
 {{- $old := include "managed-by.cel" (list "oldObject" $list) -}}
-{{- /* Most updates change nothing in the list, so that its elements need not be read. */ -}}
+{{- /* Compare the lists first, because most updates don't change them. */ -}}
 {{- printf "%s != %s && %s.orValue([]).map(item, %s) != %s.orValue([]).map(item, %s)" $new $old $new $item $old $item -}}
 {{- else -}}
 {{- printf "%s != %s" (include "managed-by.cel" (list "object" .)) (include "managed-by.cel" (list "oldObject" .)) -}}
 {{- end -}}
 {{- end }}
 
-{{/* CEL that is true for requests in a version whose schema lacks the field: a line for each, (list KINDS) */}}
+{{/* CEL expressions, one per version, that are true for requests in a version whose schema lacks the field: (list KINDS) */}}
 {{- define "managed-by.prunedVersions" -}}
 {{- $lines := list -}}
 {{- range $kind := index . 0 -}}
@@ -64,7 +64,7 @@
 {{- end }}
 
 {{/*
-The condition for status updates: true for delegated objects, and for all of the kinds in `builtin_status_writers`. (list KINDS SETTINGS)
+The condition for status updates: true for delegated objects, and for all objects of the kinds in `builtin_status_writers`. (list KINDS SETTINGS)
 */}}
 {{- define "managed-by.statusUpdateChecked" -}}
 {{- $kinds := index . 0 -}}
@@ -73,7 +73,7 @@ The condition for status updates: true for delegated objects, and for all of the
   {{- $lines = append $lines (printf "request.kind.kind in %s" (keys . | sortAlpha | toJson)) -}}
 {{- end -}}
 {{- $reserved := dict -}}
-{{- /* The path of the field in each kind that has it elsewhere. */ -}}
+{{- /* The field's path in kinds that don't use spec.managedBy. */ -}}
 {{- $paths := list -}}
 {{- range $kind := $kinds -}}
   {{- if and .status .path (ne .path "spec.managedBy") -}}
@@ -90,13 +90,13 @@ The condition for status updates: true for delegated objects, and for all of the
 {{- printf "!has(request.subResource) || request.subResource == \"status\" && (\n%s)" (join " ||\n" (append $lines $isDelegated) | indent 2) -}}
 {{- end }}
 
-{{/* (list KINDS SETTINGS) */}}
+{{/* The matchConditions of the webhook: (list KINDS SETTINGS) */}}
 {{- define "managed-by.matchConditions" -}}
 # Updates: only if `managedBy` changes, in the object or in a template.
 - name: managed-by-changed
   expression: |-
     {{- include "managed-by.fieldChanges" . | nindent 4 }}
-# Status updates: of delegated objects, and of every object of the kinds in `builtin_status_writers`.
+# Status updates: only of delegated objects, and of all objects of the kinds in `builtin_status_writers`.
 - name: status-update-checked
   expression: |-
     {{- include "managed-by.statusUpdateChecked" . | nindent 4 }}

@@ -4,7 +4,7 @@
 {{- default "managed-by" .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
 {{- end }}
 
-{{/* The name of the release if it contains `managed-by`, and otherwise both. */}}
+{{/* The release name if it contains the chart's name, otherwise RELEASE-NAME. */}}
 {{- define "managed-by.fullname" -}}
 {{- $name := include "managed-by.name" . -}}
 {{- if .Values.fullnameOverride -}}
@@ -17,17 +17,17 @@
 {{- end }}
 
 {{/*
-The name of a policy on its PolicyServer and in its mode: include "managed-by.policyName" (list . "managed-by")
+The name of a policy, which depends on its PolicyServer and mode: include "managed-by.policyName" (list . "managed-by")
 
-Kubewarden rejects a change of the PolicyServer, and of the mode from `protect` to `monitor`. With another name, Helm creates the new policy and
-deletes the old one, in an upgrade and in a rollback.
+Kubewarden rejects changes of the PolicyServer, and of the mode from `protect` to `monitor`. If the name changes, Helm creates a new policy and deletes the
+old one, during upgrades and rollbacks.
 */}}
 {{- define "managed-by.policyName" -}}
 {{- $root := index . 0 -}}
 {{- index . 1 }}{{ include "managed-by.serverSuffix" $root }}{{ eq $root.Values.mode "monitor" | ternary "-monitor" "" -}}
 {{- end }}
 
-{{/* What the PolicyServer adds to the name of a policy: nothing for `default`. */}}
+{{/* The suffix of policy names for the PolicyServer: empty for `default`. */}}
 {{- define "managed-by.serverSuffix" -}}
 {{- $server := include "managed-by.policyServer" . -}}
 {{- if .Values.policyServer.create -}}-own{{- else if ne $server "default" -}}-{{ $server }}{{- end -}}
@@ -59,7 +59,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
-{{/* The name of the PolicyServer: the one to create, or an existing one. */}}
+{{/* The name of the PolicyServer, which the chart creates or which exists. */}}
 {{- define "managed-by.policyServer" -}}
 {{- if .Values.policyServer.create -}}
 {{- default (include "managed-by.fullname" .) .Values.policyServer.name -}}
@@ -68,7 +68,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
-{{/* Namespaces whose writes never call the webhook, because an outage must not stop the repair of the cluster. */}}
+{{/* Excludes namespaces, so that an outage of PolicyServer does not block the cluster's own workloads. */}}
 {{- define "managed-by.namespaceSelector" -}}
 matchExpressions:
   - key: kubernetes.io/metadata.name
@@ -86,7 +86,7 @@ io.kubewarden.policy.severity: medium
 {{- end }}
 {{- end }}
 
-{{/* The name of the policy in metrics and in the webhook, without what the mode adds. */}}
+{{/* The name of the policy in metrics and in the webhook, without the suffix for the mode. */}}
 {{- define "managed-by.reportedName" -}}
 {{- $name := printf "%s%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
 {{- if .Values.namespaced -}}
@@ -96,7 +96,7 @@ io.kubewarden.policy.severity: medium
 {{- end -}}
 {{- end }}
 
-{{/* The image of the PolicyServer to create: that of Kubewarden's own PolicyServer, because both must be of one release. */}}
+{{/* The image of the PolicyServer to create. Default: the image of Kubewarden's PolicyServer `default`, because both must have the same release. */}}
 {{- define "managed-by.policyServerImage" -}}
 {{- $default := lookup "policies.kubewarden.io/v1" "PolicyServer" "" "default" -}}
 {{- if .Values.policyServer.image -}}
@@ -104,6 +104,6 @@ io.kubewarden.policy.severity: medium
 {{- else if $default -}}
 {{- $default.spec.image -}}
 {{- else -}}
-{{- fail "\n\nvalues to set:\n- policyServer.image: the image of PolicyServer in Kubewarden's release, because there is no PolicyServer \"default\" to take it from\n" -}}
+{{- fail "\n\nvalues to set:\n- policyServer.image: the image of PolicyServer in Kubewarden's release, because there is no PolicyServer \"default\" to copy it from\n" -}}
 {{- end -}}
 {{- end }}

@@ -1,24 +1,24 @@
 {{/*
-Reads the cluster: which projects of files/projects.yaml are installed, and who writes the status of their workloads.
+Detects which projects in files/projects.yaml are installed in the cluster, and which users write the status of their workloads.
 
 The result is JSON with three lists:
 
-  projects   what "managed-by.project" returns for each
-  kinds      all kinds that the policy selects, with those in `settings.custom_kinds`
-  problems   each value that is missing; "managed-by.check" fails with them
+  projects   the result of "managed-by.project" for each project
+  kinds      all kinds that the policy selects, including the kinds in `settings.custom_kinds`
+  problems   the missing values; "managed-by.check" fails if there are any
 
-`helm template` has no access to a cluster. Then `--api-versions`, which Argo CD passes, or `projects.NAME.enabled` declares what is installed, and
-`projects.NAME.statusWriters` who writes.
+`helm template` has no access to a cluster. In that case, set `--api-versions` (Argo CD does) or `projects.NAME.enabled` for the installed projects, and
+`projects.NAME.statusWriters` for their writers.
 */}}
 {{- define "managed-by.projects" -}}
 {{- $root := . -}}
-{{- $isListed := include "managed-by.hasClusterVersions" . -}}
+{{- $hasClusterVersions := include "managed-by.hasClusterVersions" . -}}
 {{- $bound := include "managed-by.boundAccounts" . | fromJsonArray -}}
 {{- $projects := list -}}
 {{- $kinds := list -}}
 {{- $problems := list -}}
 {{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
-  {{- $project := include "managed-by.project" (list $root . $isListed $bound) | fromJson -}}
+  {{- $project := include "managed-by.project" (list $root . $hasClusterVersions $bound) | fromJson -}}
   {{- $projects = append $projects $project -}}
   {{- $kinds = concat $kinds $project.kinds -}}
   {{- $problems = concat $problems $project.problems -}}
@@ -37,13 +37,14 @@ The result is JSON with three lists:
 {{- end }}
 
 {{/*
-One project, as JSON: name, kinds (those that the policy selects), writers (user names), writesStatusOf, problems.
-(list . PROJECT HASVERSIONS BOUND), where BOUND is what "managed-by.boundAccounts" returns
+Returns a project as JSON: name, kinds (the selected ones), writers (usernames), writesStatusOf, problems.
+(list . PROJECT HASVERSIONS BOUND), where HASVERSIONS is the result of "managed-by.hasClusterVersions", and BOUND the result of
+"managed-by.boundAccounts"
 */}}
 {{- define "managed-by.project" -}}
 {{- $root := index . 0 -}}
 {{- $project := index . 1 -}}
-{{- $isListed := index . 2 -}}
+{{- $hasClusterVersions := index . 2 -}}
 {{- $bound := index . 3 -}}
 {{- $values := index $root.Values.projects $project.name -}}
 {{- $enabled := dig "enabled" true $values | toString -}}
@@ -55,19 +56,20 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- range $project.served -}}
   {{- if $root.Capabilities.APIVersions.Has . -}}{{- $isServed = true -}}{{- end -}}
 {{- end -}}
-{{- if and (eq $enabled "auto") (not $isListed) -}}
+{{- if and (eq $enabled "auto") (not $hasClusterVersions) -}}
   {{- $problems = append $problems (printf
-    "projects.%s.enabled: true or false, because there is no cluster that shows if %s is installed (or pass --api-versions)"
+    "projects.%s.enabled: must be true or false, because without a cluster Helm can't detect whether %s is installed (or pass --api-versions)"
     $project.name $project.title) -}}
 {{- end -}}
 {{- $isSelected := or (eq $enabled "true") (and (eq $enabled "auto") $isServed) -}}
 {{- $kinds := list -}}
 {{- if $isSelected -}}{{- $kinds = default $project.kinds $served -}}{{- end -}}
 
-{{- /* Who writes the status of Jobs is listed wherever it is installed, also if its own kind is not selected: otherwise its workloads stop. */ -}}
+{{- /* Always list an installed project's controllers that write Job status, even if the project's own kind is not selected. Otherwise its workloads
+can't progress. */ -}}
 {{- $isInstalled := or $isSelected $isServed (not (empty $values.statusWriters)) -}}
 {{- $isBuiltinWriter := and (include "managed-by.listsWriters" $root) (or $isSelected (not (empty $writesStatusOf))) -}}
-{{- /* The admins of a namespace may not read the account of Kueue, and the policy of the cluster lists it. */ -}}
+{{- /* Namespace admins can't read Kueue's service account. The cluster-wide policy lists it. */ -}}
 {{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
 {{- $writers := list -}}
 {{- if and $isInstalled (or $isBuiltinWriter $isMultiKueue) -}}
@@ -77,7 +79,7 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- dict "name" $project.name "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
 {{- end }}
 
-{{/* The kinds that are served, each with the versions that are: (list . KINDS) */}}
+{{/* The served kinds, each with its served versions: (list . KINDS) */}}
 {{- define "managed-by.servedKinds" -}}
 {{- $root := index . 0 -}}
 {{- $served := list -}}
@@ -103,19 +105,19 @@ One project, as JSON: name, kinds (those that the policy selects), writers (user
 {{- $versions | uniq | sortAlpha | toJson -}}
 {{- end }}
 
-{{/* Not empty if the settings list who may write the status of workloads that are not delegated. */}}
+{{/* Not empty if the settings restrict who may write the status of workloads that are not delegated. */}}
 {{- define "managed-by.listsWriters" -}}
 {{- $value := toString .Values.builtinStatusWriters -}}
 {{- if or (eq $value "true") (and (eq $value "auto") (has .Values.role (list "management" "worker"))) -}}true{{- end -}}
 {{- end }}
 
 {{/*
-The service accounts that a ClusterRoleBinding names, as a list of NAMESPACE/NAME. Many people can create a service account with the name that a
-list expects, but only admins of the cluster can bind it.
+The service accounts that ClusterRoleBindings reference, as a list of NAMESPACE/NAME. Many users can create a service account with an expected name, but
+only cluster admins can bind it.
 */}}
 {{- define "managed-by.boundAccounts" -}}
 {{- $accounts := list -}}
-{{- /* The admins of a namespace may not look up anything in others. */ -}}
+{{- /* Namespace admins can't list ClusterRoleBindings. */ -}}
 {{- if not .Values.namespaced -}}
   {{- range dig "items" list (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "") -}}
     {{- range .subjects -}}
@@ -126,7 +128,7 @@ list expects, but only admins of the cluster can bind it.
 {{- $accounts | uniq | toJson -}}
 {{- end }}
 
-{{/* The user names of a project's controllers, from the service accounts in the cluster: (list . PROJECT BOUND) */}}
+{{/* The usernames of a project's controllers, from the service accounts in the cluster: (list . PROJECT BOUND) */}}
 {{- define "managed-by.discoveredWriters" -}}
 {{- $project := index . 1 -}}
 {{- $writers := list -}}
@@ -140,7 +142,7 @@ list expects, but only admins of the cluster can bind it.
 {{- $writers | sortAlpha | toJson -}}
 {{- end }}
 
-{{/* The error about a project whose controllers have none of the known accounts: (list . PROJECT) */}}
+{{/* The error for a project without any of the known service accounts: (list . PROJECT) */}}
 {{- define "managed-by.missingWritersError" -}}
 {{- $project := index . 1 -}}
 {{- $known := list -}}
@@ -158,12 +160,12 @@ service accounts cannot be looked up without a cluster
 {{- printf "; usual names: %s" (join ", " $known) -}}
 {{- end }}
 
-{{/* Not empty if `lookup` reaches a cluster: every cluster has this namespace. */}}
+{{/* Not empty if `lookup` has access to a cluster. Every cluster has this namespace. */}}
 {{- define "managed-by.canLookUp" -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" -}}true{{- end -}}
 {{- end }}
 
-{{/* Not empty if Kubewarden is installed, as far as Helm can see. */}}
+{{/* Not empty if Helm detects that Kubewarden is installed. */}}
 {{- define "managed-by.hasKubewarden" -}}
 {{- if .Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy" -}}true{{- end -}}
 {{- end }}

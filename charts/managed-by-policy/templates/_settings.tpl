@@ -1,9 +1,9 @@
-{{/* The newest release of Kubernetes that the policy knows. */}}
+{{/* The newest Kubernetes release that the policy supports. */}}
 {{- define "managed-by.newestRelease" -}}1.37{{- end }}
 
 {{/*
-The setting `kubernetes_version`, or nothing to leave it unset. For a release that is newer than the policy, it is unset, because the policy refuses
-settings with a release that it does not know.
+The setting `kubernetes_version`, or an empty string to leave it unset. It is unset for a release that is newer than the policy, because the policy rejects
+unsupported releases.
 */}}
 {{- define "managed-by.kubernetesVersion" -}}
 {{- if ne .Values.kubernetesVersion "auto" -}}
@@ -15,7 +15,7 @@ settings with a release that it does not know.
 {{- end -}}
 {{- end }}
 
-{{/* The settings of the policy, as YAML: (list . CLUSTER), where CLUSTER is what "managed-by.projects" returns. */}}
+{{/* The settings of the policy, as YAML: (list . CLUSTER), where CLUSTER is the result of "managed-by.projects". */}}
 {{- define "managed-by.settings" -}}
 {{- $root := index . 0 -}}
 {{- $cluster := index . 1 -}}
@@ -30,7 +30,7 @@ settings with a release that it does not know.
 {{- toYaml $settings -}}
 {{- end }}
 
-{{/* The accounts of Kueue, which write the status of workloads that are delegated to MultiKueue: (list . CLUSTER) */}}
+{{/* Kueue's service accounts, which write the status of workloads that are delegated to MultiKueue: (list . CLUSTER) */}}
 {{- define "managed-by.kueueWriters" -}}
 {{- $writers := list -}}
 {{- range (index . 1).projects -}}{{- if eq .name "kueue" -}}{{- $writers = .writers -}}{{- end -}}{{- end -}}
@@ -38,8 +38,8 @@ settings with a release that it does not know.
 {{- end }}
 
 {{/*
-The setting `controllers`. If Kueue is installed and workloads may be delegated, an empty value lists MultiKueue. MultiKueue without writers gets Kueue's
-accounts.
+The setting `controllers`. If Kueue is installed and workloads may be delegated, an empty value lists MultiKueue. If MultiKueue has no
+writers, Kueue's service accounts are added.
 */}}
 {{- define "managed-by.controllers" -}}
 {{- $values := (index . 0).Values -}}
@@ -56,7 +56,7 @@ accounts.
 {{- $controllers | toJson -}}
 {{- end }}
 
-{{/* The setting `namespaces`. An empty value forbids delegation in the namespace of Kueue, where workloads run that Kueue itself needs. */}}
+{{/* The setting `namespaces`. An empty value forbids delegation in Kueue's namespace, so that workloads that Kueue needs run in this cluster. */}}
 {{- define "managed-by.namespaces" -}}
 {{- $values := (index . 0).Values -}}
 {{- $namespaces := $values.namespaces -}}
@@ -71,8 +71,8 @@ accounts.
 {{- end }}
 
 {{/*
-The setting `builtin_status_writers`: for each kind, the controllers of its own project and all others that write its status. What the value
-`settings` lists is added.
+The setting `builtin_status_writers`: for each kind, the controllers of its own project and all others that write its status, and the writers in
+the value `settings`.
 */}}
 {{- define "managed-by.builtinWriters" -}}
 {{- $root := index . 0 -}}
