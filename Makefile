@@ -7,14 +7,14 @@ RELEASES := 1.30 1.31 1.32 1.33 1.34 1.35 1.36 1.37
 # Keep paths of the build machine out of the modules' panic messages.
 CARGO_HOME ?= $(HOME)/.cargo
 REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=cargo"
-# Ignore target directory and flags of the environment, so that the copied module is the one that was just built.
+# Ignore the environment's target directory and flags, so that the recipe copies the module that it just built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
 # Task runner, see xtask/src/main.rs.
 XTASK := cargo run --quiet --package xtask --
 
 # Packages that `make test` builds: all except the npm package generator, which has its own target.
-TESTED := --workspace --exclude managed-by-js-generator
+TEST_PACKAGES := --workspace --exclude managed-by-js-generator
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
 
@@ -23,11 +23,11 @@ demo: setup annotated-policy.wasm ## Evaluate the requests in examples/ with the
 	@$(XTASK) demo annotated-policy.wasm examples
 
 test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/expected.ndjson ## Test the library, the module, the CLI and the Go modules
-	cargo test $(TESTED) --quiet
+	cargo test $(TEST_PACKAGES) --quiet
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go modules, because go is not on the PATH"; fi
 
 .PHONY: setup
-setup: # Install the pinned toolchain and the wasm target where they are missing
+setup: # Install the pinned toolchain and the wasm target if they are missing
 	@rustup toolchain list | grep -q '^1\.95\.0' || rustup toolchain install --profile minimal --component clippy --component rustfmt 1.95.0
 	@rustup target list --installed | grep -q '^$(TARGET)$$' || rustup target add $(TARGET)
 
@@ -43,7 +43,7 @@ go/managedby/module.wasm: FEATURES := findings
 go/managedby/module.wasm: $(RUST_SOURCES) | setup # Build the policy module with structured findings, which the Go module embeds
 	$(build-policy)
 
-# Delete the module first: Cargo considers a module of another version or with other features up to date, because the file name is the same.
+# Delete the module first: Cargo considers a module with a different version or different features up to date, because the file name is the same.
 define build-policy
 @rm -f $(MODULES)/deps/managed_by_policy.wasm
 $(WASM_CARGO) build --release --target $(TARGET) --package managed-by-policy --features "$(FEATURES)"
@@ -63,7 +63,7 @@ annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md # 
 annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # Build the no-op policy
 	$(annotate)
 
-# Adds metadata and README to a module.
+# Add metadata and README to a module.
 define annotate
 @if command -v kwctl >/dev/null; then \
 	kwctl annotate --metadata-path $(word 2,$^) --usage-path $(word 3,$^) --output-path $@ $<; \
@@ -72,8 +72,7 @@ else \
 fi
 endef
 
-# The library's verdicts on the examples, the test vectors, the recordings and some generated requests: the expected results of the differential
-# tests.
+# Expected results for the differential tests: the library's verdicts on the examples, the test vectors, the recordings and some generated requests.
 target/expected.ndjson: $(RUST_SOURCES) xtask/src/expected.rs $(shell find examples crates/testing/src parity/src parity/vectors parity/traces -type f -not -path '*/target/*')
 	@mkdir -p target && $(XTASK) expected $@ 2000 1
 
@@ -98,7 +97,7 @@ verify-fmt: # Fail unless the code is formatted
 	cargo fmt --all -- --check
 
 # Lint crates individually too: in a workspace build, feature unification hides missing features.
-lint: verify-fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, zizmor, typos and actionlint; warnings are errors
+lint: verify-fmt $(PYTHON_TOOLS)/zizmor ## Check formatting, and run clippy, zizmor, typos and actionlint; warnings are errors
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --package managed-by-policy --test library --quiet -- -D warnings
 	for crate in cli parity report offline kube; do cargo clippy --package managed-by-$$crate --quiet -- -D warnings || exit 1; done
@@ -112,7 +111,7 @@ lint: verify-fmt $(PYTHON_TOOLS)/zizmor ## Check the format, and run clippy, ziz
 	@if command -v go >/dev/null; then go run $(ACTIONLINT); else echo "skipped: actionlint needs Go"; fi
 
 pre-commit-test: setup $(PYTHON_TOOLS)/zizmor # Test the pre-commit hook with pre-commit
-	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet $(TESTED) --test cli -- --ignored pre_commit
+	PATH="$(CURDIR)/$(PYTHON_TOOLS):$$PATH" cargo test --quiet $(TEST_PACKAGES) --test cli -- --ignored pre_commit
 
 # Also installs pre-commit.
 $(PYTHON_TOOLS)/zizmor:
@@ -159,10 +158,10 @@ artifacthub: # Write the Artifact Hub metadata to target/artifacthub, with the d
 CHARTS ?= ghcr.io/managed-by-policy/charts
 ORAS := go run oras.land/oras/cmd/oras@v1.3.0
 .PHONY: chart artifacthub-chart
-chart: # The chart as it is released, in target/chart (needs Helm)
+chart: # Package the chart for release, in target/chart (needs Helm)
 	@mkdir -p target/chart && cp LICENSE $(CHART) && { helm package $(CHART) --destination target/chart; status=$$?; rm $(CHART)/LICENSE; exit $$status; }
 
-artifacthub-chart: # Push to CHARTS what Artifact Hub reads about its owner (needs Go)
+artifacthub-chart: # Push the Artifact Hub repository metadata to CHARTS (needs Go)
 	@mkdir -p target/artifacthub-chart && cp artifacthub-repo.yml target/artifacthub-chart
 	cd target/artifacthub-chart && $(ORAS) push $(ORAS_FLAGS) $(CHARTS)/managed-by-policy:artifacthub.io --config /dev/null:application/vnd.cncf.artifacthub.config.v1+yaml \
 		artifacthub-repo.yml:application/vnd.cncf.artifacthub.repository-metadata.layer.v1.yaml
@@ -170,22 +169,22 @@ artifacthub-chart: # Push to CHARTS what Artifact Hub reads about its owner (nee
 # Tag to release.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: release-check
-release-check: verify-generated # Fail unless version, changelog and generated files agree with the tag TAG
-	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) is not the version of Cargo.toml"; exit 1; }
+release-check: verify-generated # Fail unless the version, changelog and generated files match the tag TAG
+	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) does not match the version in Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
-	@for key in version appVersion; do grep -qx "$$key: $(TAG:v%=%)" $(CHART)/Chart.yaml || { echo "$(TAG) is not the $$key of $(CHART)/Chart.yaml"; exit 1; }; done
+	@for key in version appVersion; do grep -qx "$$key: $(TAG:v%=%)" $(CHART)/Chart.yaml || { echo "$(TAG) does not match the $$key in $(CHART)/Chart.yaml"; exit 1; }; done
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md still has an Unreleased section"; exit 1; }
-	cargo test --quiet $(TESTED) --test policy -- chart:: deploy:: docs:: settings::
+	cargo test --quiet $(TEST_PACKAGES) --test policy -- chart:: deploy:: docs:: settings::
 
-# What release.yml does, as far as this machine can: build and push, sign with a key that is thrown away, verify, and install from there.
+# Runs the steps of release.yml that work locally: build, push to a local registry, sign with a throwaway key, verify, and install.
 .PHONY: release-rehearsal
-release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Release to a registry of this machine, verify and install it (needs what `make e2e ONLY=kubewarden` needs, cosign, and buildah for the image)
+release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Release to a local registry, verify and install it (needs the programs for `make e2e ONLY=kubewarden`, cosign, and buildah for the image)
 	@if command -v buildah >/dev/null; then $(MAKE) --no-print-directory cli-archive cli-image IMAGE=localhost/managed-by; fi
 	@e2e/run kubewarden-release
 
 .PHONY: release-notes
 release-notes: # Print the changelog section for TAG
-	@awk '/^## /{of = index($$0, "## $(TAG:v%=%) (") == 1; next} of' CHANGELOG.md
+	@awk '/^## /{in_section = index($$0, "## $(TAG:v%=%) (") == 1; next} in_section' CHANGELOG.md
 
 # Suites that `make e2e` runs by default. `soak` is excluded because it runs for at least ten minutes.
 E2E_SUITES := chart kwctl server users tenant outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 dropped-field jobs resume resume-gate-off resume-1.30 multikueue kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
@@ -215,7 +214,7 @@ DENY ?=
 check-dependencies: # Check licenses, sources and advisories of the dependencies (needs cargo-deny)
 	cargo deny --workspace check $(DENY)
 
-COPY := target/reproducible/another-folder
+COPY := target/reproducible/another-directory
 verify-reproducible: policy.wasm ## Build the module in another directory and compare the bytes
 	@rm -rf $(COPY) && mkdir -p $(COPY)
 	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory $(COPY)
@@ -249,8 +248,8 @@ cli-image: # Build the multi-arch image IMAGE from the Linux archives in target/
 	rm -rf target/image && mkdir -p target/image
 	if buildah manifest exists $(IMAGE); then buildah manifest rm $(IMAGE); fi
 	buildah manifest create $(IMAGE)
-	for of in amd64:x86_64 arm64:aarch64; do \
-		archive=target/archive/managed-by-$(VERSION)-$${of#*:}-unknown-linux-gnu.tar.gz; arch=$${of%:*}; \
+	for platform in amd64:x86_64 arm64:aarch64; do \
+		archive=target/archive/managed-by-$(VERSION)-$${platform#*:}-unknown-linux-gnu.tar.gz; arch=$${platform%:*}; \
 		test -e $$archive || { echo "skipped: $$archive does not exist"; continue; }; \
 		mkdir target/image/$$arch && tar -xzf $$archive --strip-components 1 -C target/image/$$arch && \
 		buildah build --quiet --platform linux/$$arch --manifest $(IMAGE) --file crates/cli/Containerfile target/image || exit 1; \
@@ -287,8 +286,8 @@ playground-test: playground-build target/expected.ndjson ## Test the playground 
 playground-build: npm crates/js/playground/node_modules
 	cd crates/js/playground && npm run --silent build
 
-# Build only the cdylib: if the crate is also built as an rlib, Cargo disables link-time optimization and the module is 20% larger. Visitors of
-# the page download the module, so wasm-opt shrinks it by another 5%. The enabled features are rustc's defaults.
+# Build only the cdylib: if the crate is also built as an rlib, Cargo disables link-time optimization and the module is 20% larger. Visitors
+# to the page download the module, so wasm-opt shrinks it by another 5%. The enabled features are rustc's defaults.
 WASM_OPT := crates/js/npm/node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
 	--enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext
 crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/settings.schema.json $(shell find crates/js/generator -name '*.rs' -o -name Cargo.toml) crates/js/npm/node_modules | setup
@@ -301,7 +300,7 @@ crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates
 
 .PHONY: fuel-update
 fuel-update: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
-	UPDATE_COSTS=1 cargo test --quiet $(TESTED) --test policy costs::
+	UPDATE_COSTS=1 cargo test --quiet $(TEST_PACKAGES) --test policy costs::
 
 .PHONY: update-parity verify-parity parity-live match-conditions-upstream oracle
 update-parity: oracle ## Update the test vectors with kube-apiserver's code (needs Go)
@@ -312,7 +311,7 @@ verify-parity: oracle # Fail if the test vectors are out of date
 
 CASES ?= 100000
 SEED ?= 1
-parity-live: oracle ## Compare the library with kube-apiserver's code on CASES generated cases from SEED (needs Go)
+parity-live: oracle ## Compare the library with kube-apiserver's code on CASES cases generated from SEED (needs Go)
 	cargo run --quiet --profile live --package managed-by-parity -- live $(CASES) $(SEED) $(RELEASES)
 
 MATCH_CASES := $(CURDIR)/target/match-cases.ndjson
@@ -324,7 +323,7 @@ match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apis
 
 .PHONY: cel-upstream
 cel-upstream: export EXPECTED_RESULTS = $(CURDIR)/target/cel.ndjson
-cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library by kube-apiserver's code, on all kept requests and REQUESTS generated ones from SEED (needs Go)
+cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library, using kube-apiserver's code, on all stored requests and on REQUESTS requests generated from SEED (needs Go)
 	$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
 	cd parity/oracle && for release in 1.30 1.36 1.37; do \
 		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \
@@ -390,7 +389,7 @@ FUZZ_RELEASES := $(firstword $(RELEASES)) $(lastword $(RELEASES))
 FUZZ_TARGETS := FuzzJob FuzzText
 INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gcflags=k8s.io/kubernetes/pkg/apis/batch/...=-d=libfuzzer
 .PHONY: fuzz-upstream coverage-upstream
-coverage-upstream: # Print the coverage of kube-apiserver's Job status code by the test vectors, CASES cases generated from SEED, and the corpus (needs Go)
+coverage-upstream: # Print how much of kube-apiserver's Job status code the test vectors, CASES cases generated from SEED and the corpus cover (needs Go)
 	@for release in $(FUZZ_RELEASES); do echo "$$release"; parity/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
 
 fuzz-upstream: go/managedby/module.wasm $(FUZZ_RELEASES:%=parity/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
@@ -413,7 +412,7 @@ $(PRINTABLE): parity/printable/main.go ## Generate the table of characters that 
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
 ROOT_PAGES := CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
-# Copies docs/ and the pages outside it into one folder. A link to a file that isn't in the book points to GitHub.
+# Copy docs/ and pages from other directories into one directory. Links to files outside the book point to GitHub.
 book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken links
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
 	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md && rm target/book/src/book.toml
