@@ -1,5 +1,5 @@
-# The same job in Rego, for OPA as an admission webhook; Gatekeeper runs the same rules in a ConstraintTemplate.
-# settings.yml defines the job.
+# The same rules in Rego, for OPA as an admission webhook. Gatekeeper runs the same rules in a ConstraintTemplate.
+# settings.yml defines the rules.
 package managedby
 
 import rego.v1
@@ -19,7 +19,7 @@ is_update if {
 
 is_status if object.get(request, "subResource", "") == "status"
 
-# The response.
+# The AdmissionReview response.
 main := {
 	"apiVersion": "admission.k8s.io/v1",
 	"kind": "AdmissionReview",
@@ -143,7 +143,7 @@ is_delegated_jobset if {
 	is_delegated(old.spec)
 }
 
-deny contains "status.conditions: cannot take back the outcome" if {
+deny contains "status.conditions: cannot disable a terminal condition" if {
 	is_delegated_jobset
 	some end in ["Completed", "Failed"]
 	end in was_true

@@ -1,4 +1,4 @@
-//! The same job as a typical Kubewarden SDK policy.
+//! The same rules as a typical Kubewarden SDK policy.
 
 mod job;
 
@@ -217,7 +217,7 @@ fn jobset(new: &Value, old: &Value, errors: &mut Vec<String>) {
     for end in ["Completed", "Failed"] {
         if is_true(old, end) && !is_true(new, end) {
             errors.push(format!(
-                "status.conditions: cannot take back the outcome {end}"
+                "status.conditions: cannot disable the terminal condition {end}"
             ));
         }
     }
