@@ -147,7 +147,7 @@ test("lock files contain no registry URLs", () => {
 test("examples in the documentation print the documented output", () => {
   let count = 0;
   for (const file of ["docs/reference/javascript.md", "crates/js/npm/README.md"]) {
-    const blocks = readFileSync(join(root, file), "utf8").matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs);
+    const blocks = readFileSync(join(root, file), "utf8").matchAll(/```js\n((?:(?!```).)*)```\n\n```text\n(.*?)```/gs);
     for (const [, code, printed] of blocks) {
       const example = write(`example-${count}.mjs`, code);
       assert.equal(execFileSync(process.execPath, [example], { encoding: "utf8" }), printed, code);
@@ -155,6 +155,17 @@ test("examples in the documentation print the documented output", () => {
     }
   }
   assert.equal(count, 4);
+});
+
+test("the documented test of a controller fails with the missing condition", () => {
+  const [, code] = /### Test a controller\n.*?```js\n(.*?)```/s.exec(readFileSync(join(root, "docs/reference/javascript.md"), "utf8"));
+  const { status, stdout } = spawnSync(process.execPath, ["--test", write("status.test.mjs", code)], {
+    encoding: "utf8",
+    // Otherwise the test runner does not run tests inside a test.
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+  });
+  assert.equal(status, 1);
+  assert.match(stdout, /cannot set Complete=True condition without the SuccessCriteriaMet=true condition/);
 });
 
 test("the documentation lists the declared functions", () => {
