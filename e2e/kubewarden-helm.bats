@@ -47,16 +47,18 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 }
 
 @test "install: without projects, only Jobs and CronJobs" {
+  # Without an allow-list, the notes warn.
+  helm install managed-by "$CHART" --dry-run=server --values my-values.yaml | grep "Workloads may be delegated to any controller"
+  sed -n '/^   role: management$/,/^   ```$/ { /```/d; s/^   //; p }' "$ROOT/docs/tasks/install.md" >my-values.yaml
   eval "$(page_command install 'helm install managed-by ')" >notes
   wait_active
   prints_exactly "managed-by-monitor monitor" policies
   prints_exactly "jobs jobs/status cronjobs" selected
   prints_exactly "\"$RELEASE\"" setting kubernetes_version
   prints_exactly "{\"Job\":[\"$JOB_CONTROLLER\"]}" setting builtin_status_writers
-  grep "Workloads may be delegated to any controller" notes
   # The page shows an excerpt of the notes.
   sed -n '/^   Kubernetes: /,/^   ```$/ { /```/d; s/^   //; p }' "$ROOT/docs/tasks/install.md" | sed "s/1.36/$RELEASE/" >shown
-  [ "$(wc -l <shown)" -eq 4 ]
+  [ "$(wc -l <shown)" -eq 5 ]
   assert_fails grep -vxFf notes shown
   # The notes contain the correct name.
   grep -A1 "kubectl wait" notes | grep clusteradmissionpolicy/managed-by-monitor
@@ -64,6 +66,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
 @test "upgrade: after JobSet and Kueue are installed, the same command selects them" {
   apply_test_crds JobSet Workload RayCluster
+  echo "{role: management}" >my-values.yaml
   eval "$(page_command enable-a-project 'helm upgrade managed-by ')" >notes
   wait_active
   prints_exactly "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
@@ -106,6 +109,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
 @test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
   assert_fails_with "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
+  echo "{role: management, mode: monitor}" >my-values.yaml
   eval "$(page_command roll-back 'helm upgrade managed-by ')"
   wait_active
   prints_exactly "managed-by-monitor monitor" policies

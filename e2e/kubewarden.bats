@@ -52,6 +52,17 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 }
 @test "manifests: pods becomes active, and its webhook has the same fields" { assert_deployed pods clusterwide-managed-by-pods-monitor '*'; }
 @test "manifests: namespace becomes active, and its webhook selects one namespace" { assert_deployed namespace namespaced-team-a-managed-by-monitor Namespaced; }
+# docs/tasks/install.md
+@test "manifests: without Helm, from monitor to protect with a policy of another name" {
+  ln -sfn "$ROOT/deploy" deploy
+  kubectl apply -f deploy/management.yml
+  wait_policies
+  eval "$(page_command install 'kubectl patch --local ')"
+  for command in apply wait delete; do eval "$(sed -n '/^### Switch to protect/,$p' "$ROOT/docs/tasks/install.md" | grep --max-count=1 "^ *kubectl $command ")"; done
+  prints_exactly "managed-by protect" kubectl get clusteradmissionpolicies -o 'jsonpath={.items[*].metadata.name} {.items[*].spec.mode}'
+  retry assert_prints '[managed-by/allowed]' dry_run_job team-a ana typo "$TYPO"
+  kubectl delete -f managed-by.yml
+}
 # deploy/namespace-admins.yml and deploy/namespace.yml
 @test "manifests: ClusterRole admin does not include policies; namespace-admins.yml lets namespace admins apply them" {
   kubectl create rolebinding bob --clusterrole=admin --user=bob -n team-a
