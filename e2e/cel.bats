@@ -21,7 +21,7 @@ setup_file() {
 }
 teardown_file() { stop_all; }
 
-DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
+DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true' TYPO='managedBy: kueue.x-k8s.io/multikeue'
 # Runs a command that a ValidatingAdmissionPolicy must deny with a message that contains TEXT: denied TEXT COMMAND...
 denied() { assert_fails_with "$1" "${@:2}" && [[ $output == *"ValidatingAdmissionPolicy 'managed-by-deny' with binding 'managed-by-deny' denied request"* ]]; }
 dry_run() { job worker "$DELEGATED" | as_ana create --dry-run=server -f -; }
@@ -30,10 +30,26 @@ patch_settings() { kubectl patch clusteradmissionpolicy managed-by --type=merge 
 
 @test "a typo is denied, and a valid Job is created" {
   local shown
-  shown=$(grep --only-matching 'The jobs "typo" is invalid: .*' "$ROOT/docs/tasks/run-without-outages.md")
-  denied "$shown" \
-    as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
-  assert_prints 'no known controller has this name' as_ana create -f - <<<"$(job typo 'managedBy: kueue.x-k8s.io/multikueu')"
+  shown=$(grep --only-matching 'The jobs "pi" is invalid: .*' "$ROOT/docs/tasks/run-without-outages.md")
+  denied "$shown" as_ana create --dry-run=server -f - <<<"$(job pi "$TYPO")"
+  assert_prints 'no known controller has this name' as_ana create -f - <<<"$(job pi "$TYPO")"
+  # The API server evaluates CEL before it calls a webhook: here one without a server, which would reject every Job.
+  kubectl apply -f - <<<'
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: away}
+webhooks:
+  - name: away.e2e.io
+    clientConfig: {url: "https://127.0.0.1:1/"}
+    failurePolicy: Fail
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    rules: [{apiGroups: [batch], apiVersions: [v1], resources: [jobs], operations: [CREATE]}]
+'
+  retry assert_fails_with 'failed calling webhook "away.e2e.io"' as_ana create --dry-run=server -f - <<<"$(job pi "$DELEGATED")"
+  denied "$shown" as_ana create --dry-run=server -f - <<<"$(job pi "$TYPO")"
+  kubectl delete validatingwebhookconfiguration away
+  LIMIT=5 retry eval 'job pi "$DELEGATED" | as_ana create --dry-run=server -f -'
   assert_no_warning as_ana create -f - <<<"$(job pi "$DELEGATED")"
   assert_no_warning as_ana create -f - <<<"$(appwrapper pi 'managedBy: kueue.x-k8s.io/multikueue, components: []')"
 }
