@@ -60,7 +60,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   eval "$(page_command install 'kubectl patch --local ')"
   for command in apply wait delete; do eval "$(sed -n '/^### Switch to protect/,$p' "$ROOT/docs/tasks/install.md" | grep --max-count=1 "^ *kubectl $command ")"; done
   prints_exactly "managed-by protect" kubectl get clusteradmissionpolicies -o 'jsonpath={.items[*].metadata.name} {.items[*].spec.mode}'
-  retry assert_prints '[managed-by/allowed]' dry_run_job team-a ana typo "$TYPO"
+  retry assert_prints '[managed-by/allowed]' dry_run_job default ana typo "$TYPO"
   kubectl delete -f managed-by.yml
 }
 # deploy/namespace-admins.yml and deploy/namespace.yml
