@@ -3,7 +3,7 @@
 //! The SDK's type keeps annotations in a hash map, which costs 10% of the fuel of a small request and 15 KB of module size.
 
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
-use managed_by::{Decision, Problems, Settings, Verdict};
+use managed_by::{Decision, Settings, SettingsErrors, Verdict};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 /// Response of `validate`. Empty members are omitted.
@@ -38,7 +38,9 @@ impl Serialize for Annotations<'_> {
 }
 
 /// Builds the response of `validate_settings`.
-pub(crate) fn settings(parsed: &Result<Settings<'_>, Problems>) -> SettingsValidationResponse {
+pub(crate) fn settings(
+    parsed: &Result<Settings<'_>, SettingsErrors>,
+) -> SettingsValidationResponse {
     SettingsValidationResponse {
         valid: parsed.is_ok(),
         message: parsed.as_ref().err().map(ToString::to_string),

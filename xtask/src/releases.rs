@@ -1,6 +1,8 @@
 //! Evaluates a change of a Job for each release of kube-apiserver, for the generated docs.
 
-use managed_by::{AdmissionRequest, Enforcement, Malformed, ReleaseSet, Rule, Settings, evaluate};
+use managed_by::{
+    AdmissionRequest, DecodeError, Enforcement, ReleaseSet, Rule, Settings, evaluate,
+};
 use serde_json::{Value, json};
 
 /// A denial of one or more releases.
@@ -26,7 +28,7 @@ impl Denial {
 ///
 /// # Errors
 /// If the request is malformed.
-pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
+pub fn denials(request: &Value) -> Result<Vec<Denial>, DecodeError> {
     let text = request.to_string();
     let request = AdmissionRequest::from_json(text.as_bytes())?;
     let settings = Settings::default().for_tools();
@@ -51,7 +53,7 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, Malformed> {
 ///
 /// # Errors
 /// If the request is malformed.
-pub fn accepting(request: &Value) -> Result<ReleaseSet, Malformed> {
+pub fn accepting(request: &Value) -> Result<ReleaseSet, DecodeError> {
     let denials = denials(request)?;
     let denying = denials.iter().map(|denial| denial.releases);
     let denying = denying.fold(ReleaseSet::default(), ReleaseSet::union);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use managed_by::RESERVED_VALUES;
 use managed_by::Release;
 use managed_by::rules;
-use managed_by::{Delegation, OnLookupFailure, ReservedValue, Role};
+use managed_by::{Delegation, OnLookupFailure, ReservedValuePolicy, Role};
 use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey};
 use serde_json::{Value, from_str, json};
 
@@ -52,7 +52,10 @@ pub(crate) fn schema() -> Result<Value> {
     let rules = rules().iter().map(|rule| (rule.id(), level.clone()));
     for (pointer, value) in [
         ("kubernetes_version/enum", or_null(&releases)),
-        ("reserved_value/enum", or_null(&names(ReservedValue::ALL))),
+        (
+            "reserved_value/enum",
+            or_null(&names(ReservedValuePolicy::ALL)),
+        ),
         ("role/enum", or_null(&names(Role::ALL))),
         (
             "on_lookup_failure/enum",

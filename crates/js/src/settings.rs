@@ -1,6 +1,6 @@
 //! Implements `validateSettings`, and reads settings from JSON, YAML or a policy's manifest for all functions.
 
-use managed_by::{Problems, Settings};
+use managed_by::{Settings, SettingsErrors};
 use managed_by_offline::SettingsText;
 use serde::Serialize;
 
@@ -104,9 +104,9 @@ fn whole_text_error(message: &str, position: Option<Position>) -> Error {
     Error::invalid_settings(message, vec![problem])
 }
 
-fn settings_error(text: &str, found: &SettingsText<'_>, problems: &Problems) -> Error {
+fn settings_error(text: &str, found: &SettingsText<'_>, problems: &SettingsErrors) -> Error {
     let positions = PositionIndex::new(text);
-    let problem = |problem: &managed_by::Problem| {
+    let problem = |problem: &managed_by::SettingsError| {
         let path = found.path_of(problem.path());
         let located = if problem.is_key() {
             found.document.locate_key(&path)

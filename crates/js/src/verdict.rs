@@ -1,6 +1,6 @@
 //! Verdicts and findings, as the package returns them.
 
-use managed_by::{Malformed, Release, ReleaseSet};
+use managed_by::{DecodeError, Release, ReleaseSet};
 use managed_by_offline::{ObjectReport, ReportedFinding};
 use serde::{Serialize, Serializer};
 
@@ -47,7 +47,7 @@ pub struct Finding {
 
 impl ReviewVerdict {
     /// Returns the policy's verdict on a malformed request.
-    pub(crate) fn malformed(reason: &Malformed) -> Self {
+    pub(crate) fn malformed(reason: &DecodeError) -> Self {
         Self::of(ObjectReport::malformed(reason))
     }
 

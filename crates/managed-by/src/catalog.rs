@@ -10,7 +10,7 @@ use crate::kind::{Kind, is_job, kinds};
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{Context, Findings, custom_status, field, job_spec, pods, status_writer};
-use crate::settings::{Problems, Settings};
+use crate::settings::{Settings, SettingsErrors};
 
 /// Defines the registry and the function that runs it from one list.
 ///
@@ -28,7 +28,7 @@ macro_rules! catalog {
         pub(crate) fn run<'a>(
             context: &Context<'a>,
             version_dependent_only: bool,
-        ) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
+        ) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
             let mut configured_enforcements = context.settings.configured_enforcements();
             let mut findings = Findings::new(context.kind);
             $(

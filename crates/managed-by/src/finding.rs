@@ -25,7 +25,7 @@ pub enum ErrorType {
     /// The value is forbidden in this context.
     Forbidden,
     /// The user may not write the field.
-    Unauthorized,
+    UserForbidden,
 }
 
 impl ErrorType {
@@ -37,13 +37,13 @@ impl ErrorType {
             Self::Duplicate => "Duplicate value",
             Self::TooLong => "Too long",
             Self::NotSupported => "Unsupported value",
-            Self::Forbidden | Self::Unauthorized => "Forbidden",
+            Self::Forbidden | Self::UserForbidden => "Forbidden",
         }
     }
 
-    /// Returns true if kube-apiserver reports the error as `is forbidden`, with code 403, instead of `is invalid`.
+    /// Returns true if the policy reports the error as `is forbidden`, with code 403, instead of `is invalid`.
     pub const fn is_access_error(self) -> bool {
-        matches!(self, Self::Forbidden | Self::Unauthorized)
+        matches!(self, Self::Forbidden | Self::UserForbidden)
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum BadValue<'a> {
     NamedString(Cow<'a, str>),
     /// An integer, or a pointer to one.
     Int(i32),
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     Int64(i64),
     /// A pointer to a `metav1.Time`.
     Time(Option<Time>),
@@ -86,7 +86,7 @@ impl BadValue<'_> {
         }
     }
 
-    /// Formats the value as `field.Error` of the release does. Returns [`None`] if the message has no value.
+    /// Formats the value like `field.Error` of the given release. Returns [`None`] if the message has no value.
     ///
     /// Up to 1.33, pointers are dereferenced and formatted with `%q`, and nil pointers as the string `"null"`. Since 1.34, pointers
     /// are marshaled with `encoding/json`.
@@ -113,7 +113,7 @@ impl BadValue<'_> {
     }
 }
 
-/// Formats the struct as `encoding/json` does. Upstream's internal type has no tags, so the fields have their Go names.
+/// Formats the struct like `encoding/json`. Upstream's internal type has no tags, so the fields have their Go names.
 fn uncounted_json(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "null".to_owned(),
@@ -126,7 +126,7 @@ fn uncounted_json(pods: &Uncounted<'_>) -> String {
     )
 }
 
-/// Formats the struct as `%#v` does.
+/// Formats the struct like `%#v`.
 fn uncounted_go(pods: &Uncounted<'_>) -> String {
     let list = |uids: &Option<Vec<Cow<'_, str>>>| match uids {
         None => "[]types.UID(nil)".to_owned(),
@@ -220,11 +220,11 @@ impl<'a> FieldError<'a> {
     }
 
     /// Creates an error about a user who may not write the field.
-    pub(crate) fn unauthorized(
+    pub(crate) fn user_forbidden(
         path: impl Into<Cow<'a, str>>,
         detail: impl Into<Cow<'a, str>>,
     ) -> Self {
-        Self::new(ErrorType::Unauthorized, path, BadValue::Omitted, detail)
+        Self::new(ErrorType::UserForbidden, path, BadValue::Omitted, detail)
     }
 
     /// Sets a short detail for warnings.
@@ -272,7 +272,7 @@ impl<'a> FieldError<'a> {
         self.error_type
     }
 
-    /// Formats the error as kube-apiserver of the release does.
+    /// Formats the error like the kube-apiserver of the given release.
     pub fn message(&self, release: Release) -> String {
         let value = self.value.text(release);
         self.join(
@@ -304,9 +304,9 @@ impl<'a> FieldError<'a> {
 pub struct Finding<'a> {
     rule: &'static Rule,
     error: FieldError<'a>,
-    /// True if kube-apiserver reports the same error, so that the message must be the same.
+    /// True if kube-apiserver reports the same error, so the message must match exactly.
     upstream: bool,
-    /// Releases with the finding, if the settings choose no release and not all have it.
+    /// Releases with the finding, if the settings choose no release and not all releases have it.
     releases: Option<ReleaseSet>,
 }
 
@@ -337,7 +337,7 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// Returns the releases of kube-apiserver with this finding, if the settings choose no release and not all have it.
+    /// Returns the releases of kube-apiserver with this finding, if the settings choose no release and not all releases have it.
     pub fn releases(&self) -> Option<ReleaseSet> {
         self.releases
     }
@@ -375,7 +375,7 @@ impl<'a> Finding<'a> {
         let release = releases.newest().unwrap_or(release);
         let text = self.error.short_message(release);
         self.with_rule_id(&format!(
-            "{text}; kube-apiserver {releases} denies it, set kubernetes_version to deny it here"
+            "{text}; kube-apiserver {releases} denies it: set kubernetes_version to make the policy deny it"
         ))
     }
 

@@ -18,7 +18,7 @@
 //!     verdict.decision.message(),
 //!     Some(r#"Job.batch "pi" is invalid: spec.managedBy: Invalid value: "b.io/y": field is immutable"#),
 //! );
-//! # Ok::<(), managed_by::Malformed>(())
+//! # Ok::<(), managed_by::DecodeError>(())
 //! ```
 //!
 //! Each module depends only on modules before it in this list:
@@ -54,7 +54,7 @@ mod verdict;
 
 pub use catalog::{rule, rules};
 pub use cluster::{Cluster, JobLookup, LookupError, NoCluster};
-pub use decode::Malformed;
+pub use decode::DecodeError;
 pub use description::{Documentation, Enforcement, Example, Rule, RuleSource};
 pub use evaluation::{Evaluation, MergedFinding, ReleaseMessage, ReleaseVerdict};
 pub use finding::{ErrorType, FieldError, Finding};
@@ -71,8 +71,8 @@ pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, w
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, SettingsKey};
 pub use settings::{
-    Delegation, OnLookupFailure, Problem, Problems, ReservedValue, Role, Settings,
-    keys as settings_keys, kinds as workload_kinds,
+    Delegation, OnLookupFailure, ReservedValuePolicy, Role, Settings, SettingsError,
+    SettingsErrors, keys as settings_keys, kinds as workload_kinds,
 };
 pub use suggest::{nearest, nearest_name};
 #[cfg(feature = "k8s-openapi")]

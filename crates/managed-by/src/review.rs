@@ -13,7 +13,7 @@ use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, Subject, UndecodedChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
-use crate::settings::{CustomKind, Problems, Settings};
+use crate::settings::{CustomKind, Settings, SettingsErrors};
 use crate::verdict::{Verdict, build_verdict};
 
 /// Evaluates a request without access to a cluster.
@@ -71,7 +71,7 @@ pub fn review_with_cluster<'a>(
 /// let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
 /// assert_eq!(evaluation.denied_by().to_string(), "1.31 to 1.37");
 /// assert_eq!(evaluation.findings()[0].rule().id(), "job-status/failed-without-failure-target");
-/// # Ok::<(), managed_by::Malformed>(())
+/// # Ok::<(), managed_by::DecodeError>(())
 /// ```
 pub fn evaluate<'a>(
     request: &'a AdmissionRequest<'a>,
@@ -154,7 +154,7 @@ pub fn with_kind<T>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     read: impl FnOnce(&Kind<'_>) -> T,
-) -> Result<Option<T>, Problems> {
+) -> Result<Option<T>, SettingsErrors> {
     Ok(match &request.subject {
         Subject::Change(kind, _) => Some(read(kind)),
         Subject::UnknownKind(undecoded) => settings
@@ -173,7 +173,7 @@ pub fn with_kind<T>(
 pub fn exercised_rules(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
-) -> Result<Vec<(&'static Rule, bool)>, Problems> {
+) -> Result<Vec<(&'static Rule, bool)>, SettingsErrors> {
     match &request.subject {
         Subject::Change(kind, change) => {
             let release = Release::default();
@@ -218,7 +218,7 @@ fn run_rules<'a>(
     kind: &'a Kind<'a>,
     change: &'a Change<Object<'a>>,
     settings: &'a Settings<'a>,
-) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
+) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
     let context = |release| Context::new(request, kind, change, settings, release);
     match settings.kubernetes_version() {
         Some(release) => catalog::run(&context(release), false),
@@ -229,7 +229,7 @@ fn run_rules<'a>(
 fn to_verdict<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
-    findings: Result<Vec<(Enforcement, Finding<'a>)>, Problems>,
+    findings: Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors>,
     release: Release,
 ) -> Verdict<'a> {
     findings
@@ -241,7 +241,7 @@ fn to_verdict<'a>(
 /// releases deny, and warns if some release accepts it.
 fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
-) -> Result<Vec<(Enforcement, Finding<'a>)>, Problems> {
+) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
     let newest = context(Release::default());
     let findings = catalog::run(&newest, false)?;
     let verdicts = if newest.status.is_some() {

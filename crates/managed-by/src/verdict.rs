@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::decode::Malformed;
+use crate::decode::DecodeError;
 use crate::description::Enforcement;
 use crate::finding::{ErrorType, Finding};
 use crate::kind::Reconciler;
 use crate::release::Release;
 use crate::request::{AdmissionRequest, GroupVersionKind, Subject};
 use crate::rule::pods::LookupFailed;
-use crate::settings::{OnLookupFailure, Problems, Role, Settings};
+use crate::settings::{OnLookupFailure, Role, Settings, SettingsErrors};
 use crate::upstream::go;
 
 /// Maximum length of a warning in bytes. kube-apiserver truncates longer ones.
@@ -46,7 +46,7 @@ pub enum Decision {
         /// HTTP status: 422 for an invalid object, 403 for a forbidden write, 400 for a malformed request, 500 for invalid
         /// settings, 503 if a lookup in the cluster failed.
         code: u16,
-        /// Error message for the client, as kube-apiserver formats it.
+        /// Error message for the client, in kube-apiserver's format.
         message: String,
     },
 }
@@ -86,12 +86,12 @@ impl Verdict<'_> {
     }
 
     /// Creates a denial of a request that can't be decoded.
-    pub fn malformed(reason: &Malformed) -> Self {
+    pub fn malformed(reason: &DecodeError) -> Self {
         Self::denied(400, format!("malformed admission request: {reason}"))
     }
 
     /// Creates a denial because the policy's settings are invalid.
-    pub fn misconfigured(problems: &Problems) -> Self {
+    pub fn misconfigured(problems: &SettingsErrors) -> Self {
         Self::denied(
             500,
             format!("managed-by-policy is misconfigured: {problems}"),
@@ -176,7 +176,7 @@ pub(crate) fn build_verdict<'a>(
     settings: &Settings<'_>,
     mut findings: Vec<(Enforcement, Finding<'a>)>,
     release: Release,
-) -> Result<Verdict<'a>, Problems> {
+) -> Result<Verdict<'a>, SettingsErrors> {
     let exempted = remove_exempted(request, settings, &mut findings)?;
     let with_enforcement = |wanted| {
         findings
@@ -240,13 +240,13 @@ pub(crate) fn merge_verdicts<'a>(
                 verdict.warnings.push(warning.clone());
             }
         }
-        for exempted in &per_release.audit_annotations {
-            if exempted.0 == "exempted" {
-                verdict.audit_annotations = vec![exempted.clone()];
+        for annotation in &per_release.audit_annotations {
+            if annotation.0 == "exempted" {
+                verdict.audit_annotations = vec![annotation.clone()];
             }
         }
     }
-    // Same limit as for one release, including the line with the rules.
+    // Same limit as for one release, plus the warning with the rule ids.
     verdict.warnings.truncate(MAX_WARNINGS + 1);
     if let Some(code) = code {
         let message = status_message(request, denials, code == 403);
@@ -284,23 +284,26 @@ fn remove_exempted(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
     findings: &mut Vec<(Enforcement, Finding<'_>)>,
-) -> Result<Option<Exempted>, Problems> {
-    let is_denied = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
+) -> Result<Option<Exempted>, SettingsErrors> {
+    let is_cluster_specific_denial = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
         *enforcement == Enforcement::Deny && finding.rule().is_cluster_specific()
     };
-    if !findings.iter().any(is_denied) {
+    if !findings.iter().any(is_cluster_specific_denial) {
         return Ok(None);
     }
     let Some(exemption) = settings.exemption(&request.user)? else {
         return Ok(None);
     };
     let (mut ids, mut rules) = (Vec::new(), Vec::new());
-    for (_, finding) in findings.iter().filter(|entry| is_denied(entry)) {
+    for (_, finding) in findings
+        .iter()
+        .filter(|entry| is_cluster_specific_denial(entry))
+    {
         ids.push(finding.rule().id());
         rules.push(rule_and_path(finding));
     }
     let ids = ids.join(", ");
-    findings.retain(|entry| !is_denied(entry));
+    findings.retain(|entry| !is_cluster_specific_denial(entry));
     Ok(Some(Exempted {
         rules: truncate(rules.join(", "), MAX_ANNOTATION),
         warning: format!("{ids} would have denied this, but {exemption} is exempt"),
@@ -344,7 +347,7 @@ impl<'r> Target<'r> {
         }
     }
 
-    /// Appends the group: `jobs.batch`. The core group has no name.
+    /// Appends the group, as in `jobs.batch`. The core group has no name.
     fn with_group(&self, name: &str) -> String {
         let dot = if self.group.is_empty() { "" } else { "." };
         format!("{name}{dot}{}", self.group)
@@ -367,8 +370,8 @@ fn status_message<'f, 'a: 'f>(
             continue;
         }
         let error = match finding.error().error_type() {
-            ErrorType::Unauthorized => {
-                finding.with_rule_id(&unauthorized(request, &target, finding))
+            ErrorType::UserForbidden => {
+                finding.with_rule_id(&forbidden_message(request, &target, finding))
             }
             _ => finding.denial(release),
         };
@@ -393,7 +396,7 @@ fn status_message<'f, 'a: 'f>(
 
 /// Formats the message of kube-apiserver's authorizer (`forbiddenMessage` in `k8s.io/apiserver`), with the detail of the error.
 #[cold]
-fn unauthorized(
+fn forbidden_message(
     request: &AdmissionRequest<'_>,
     target: &Target<'_>,
     finding: &Finding<'_>,
@@ -415,9 +418,9 @@ fn annotations(
 ) -> Vec<(&'static str, String)> {
     let mut annotations = Vec::new();
     if let Subject::Change(kind, change) = &request.subject {
-        let mode = change.spec_object().mode(kind);
-        annotations.push(("mode", mode.as_str().to_owned()));
-        if let Reconciler::Delegated(controller) = mode {
+        let reconciler = change.spec_object().reconciler(kind);
+        annotations.push(("mode", reconciler.as_str().to_owned()));
+        if let Reconciler::Delegated(controller) = reconciler {
             annotations.push(("controller", truncate(go::quote(controller), MAX_WARNING)));
         }
     }
@@ -448,7 +451,7 @@ fn quote_truncated(word: &str) -> String {
     go::quote(&truncate(word.to_owned(), 40))
 }
 
-/// Truncates text to a number of bytes, ending in `...`.
+/// Truncates text to at most `max` bytes, ending in `...`.
 fn truncate(mut text: String, max: usize) -> String {
     if text.len() > max {
         text.truncate(go::prefix(&text, max.saturating_sub(3)).len());

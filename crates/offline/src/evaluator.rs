@@ -3,8 +3,8 @@
 use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, ErrorType, Evaluation, Kind, Malformed, MergedFinding,
-    ReleaseMessage, ReleaseSet, Rule, Settings, evaluate,
+    AdmissionRequest, Decision, DecodeError, Enforcement, ErrorType, Evaluation, Kind,
+    MergedFinding, ReleaseMessage, ReleaseSet, Rule, Settings, evaluate,
 };
 use serde::{Serialize, Serializer};
 
@@ -102,7 +102,7 @@ impl<'s> Evaluator<'s> {
     ///
     /// # Errors
     /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
-    pub fn evaluate_json(&self, request: &[u8]) -> Result<ObjectReport, Malformed> {
+    pub fn evaluate_json(&self, request: &[u8]) -> Result<ObjectReport, DecodeError> {
         Ok(self.evaluate(&AdmissionRequest::from_json(request)?))
     }
 
@@ -140,7 +140,7 @@ impl ObjectReport {
     }
 
     /// Creates the result for a malformed request.
-    pub fn malformed(malformed: &Malformed) -> Self {
+    pub fn malformed(malformed: &DecodeError) -> Self {
         let verdict = managed_by::Verdict::malformed(malformed);
         Self::new(&Evaluation::uniform(verdict, None))
     }

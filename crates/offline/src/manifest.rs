@@ -1,6 +1,6 @@
 //! Converts manifests to admission requests.
 
-use managed_by::{Malformed, UserInfo};
+use managed_by::{DecodeError, UserInfo};
 
 use crate::document::Document;
 use crate::json::{Members, elements, is_equal};
@@ -76,7 +76,7 @@ impl Object<'_> {
     ///
     /// # Errors
     /// Returns an error if a field has the wrong type.
-    pub fn check(&self) -> Result<(), Malformed> {
+    pub fn check(&self) -> Result<(), DecodeError> {
         let user = UserInfo::default();
         let request = self.request_for(Operation::Create, None, "", &user);
         request.with_request(|_| ())

@@ -49,7 +49,7 @@ impl Request<'_> {
     pub fn with_request<T>(
         &self,
         each: impl FnOnce(&AdmissionRequest<'_>) -> T,
-    ) -> Result<T, managed_by::Malformed> {
+    ) -> Result<T, managed_by::DecodeError> {
         let object = self.state.object();
         let old = self.old.map(State::object);
         let intermediate = self

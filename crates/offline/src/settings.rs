@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use managed_by::{Enforcement, Problems, Release, Settings};
+use managed_by::{Enforcement, Release, Settings, SettingsErrors};
 use serde_json::{Map, Value};
 
 use crate::document::Document;
@@ -58,7 +58,7 @@ impl<'t> SettingsText<'t> {
     ///
     /// # Errors
     /// Returns all problems.
-    pub fn read(&self) -> Result<Settings<'_>, Problems> {
+    pub fn read(&self) -> Result<Settings<'_>, SettingsErrors> {
         Settings::from_json(self.json.as_bytes())
     }
 

@@ -306,7 +306,7 @@ fn reconciled_object_name(
         write.new
     };
     let managed_by = object.pointer(&pointer);
-    let owner = match kind.mode(managed_by.and_then(Value::as_str)) {
+    let owner = match kind.reconciler(managed_by.and_then(Value::as_str)) {
         Reconciler::Delegated(name) => name,
         Reconciler::BuiltIn => kind.reserved_value().ok_or_else(String::new)?,
     };

@@ -27,7 +27,7 @@
 //! let decreased = report.rule("job-status/failed-decreased").unwrap();
 //! assert_eq!(decreased.results[0].denied, 1);
 //! assert_eq!(report.headline(), "status denied by 1.30 to 1.37");
-//! # Ok::<(), managed_by::Malformed>(())
+//! # Ok::<(), managed_by::DecodeError>(())
 //! ```
 
 mod badge;

@@ -132,7 +132,7 @@ fn is_delegated(kind: &Kind<'_>, request: &Value) -> bool {
     } else {
         &request["oldObject"]
     };
-    kind.mode(managed_by(kind, stored)).is_delegated()
+    kind.reconciler(managed_by(kind, stored)).is_delegated()
 }
 
 /// Returns the value of the `managedBy` field of an object.

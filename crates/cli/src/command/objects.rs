@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use managed_by::{Malformed, UserInfo};
+use managed_by::{DecodeError, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{Document, Evaluator, Request, decode};
@@ -284,7 +284,7 @@ impl LocatedObject<'_, '_> {
     }
 
     /// Creates a diagnostic at the position of the error in the object.
-    pub(super) fn error(&self, name: &ObjectName, malformed: &Malformed) -> Diagnostic {
+    pub(super) fn error(&self, name: &ObjectName, malformed: &DecodeError) -> Diagnostic {
         let text = malformed.to_string();
         let text = text.strip_prefix("object.").unwrap_or(&text);
         // The path is relative to the request.

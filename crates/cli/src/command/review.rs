@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use managed_by::{Decision, Malformed, Verdict};
+use managed_by::{Decision, DecodeError, Verdict};
 use managed_by_offline::replay::ObjectName;
 use managed_by_offline::{ObjectReport, Operation, Path, ReportedFinding};
 use serde_json::value::RawValue;
@@ -135,7 +135,7 @@ fn operation(request: &Value) -> Operation {
 }
 
 /// Returns the response as an `AdmissionReview`.
-fn admission_review(uid: &str, result: &Result<ObjectReport, Malformed>) -> Value {
+fn admission_review(uid: &str, result: &Result<ObjectReport, DecodeError>) -> Value {
     // The path is relative to the document, which contains the request.
     let report = result.clone();
     let report = report.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));

@@ -1,5 +1,4 @@
 //! Functions for `#[serde(deserialize_with = "...")]` that decode fields like Go's decoder, and treat `null` as absent.
-//!
 
 use std::borrow::Cow;
 use std::fmt;
@@ -71,8 +70,8 @@ pub(crate) fn is_set<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Erro
     Option::<IgnoredAny>::deserialize(json).map(|value| value.is_some())
 }
 
-/// Calls a function with each element of a list, without collecting it. Returns false for `null`.
-pub(crate) fn for_each<'de, D, T>(json: D, element: impl FnMut(T)) -> Result<bool, D::Error>
+/// Calls `f` with each element of a list, without collecting it. Returns false for `null`.
+pub(crate) fn for_each<'de, D, T>(json: D, f: impl FnMut(T)) -> Result<bool, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -102,7 +101,7 @@ where
         }
     }
 
-    json.deserialize_option(Each(element, PhantomData))
+    json.deserialize_option(Each(f, PhantomData))
 }
 
 /// Reads the next value of an object into a slot. Fails if the slot is set, because the member is a duplicate.
@@ -172,9 +171,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
 
 /// Struct that is read from a JSON object, or its default for `null`.
 #[derive(Default)]
-pub(crate) struct Nullable<T>(pub(crate) T);
+pub(crate) struct DefaultOnNull<T>(pub(crate) T);
 
-impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Nullable<T> {
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for DefaultOnNull<T> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         object(json).map(Self)
     }

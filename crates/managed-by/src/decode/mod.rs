@@ -4,11 +4,11 @@
 //! value, and an array is not an object. The request and custom resources, whose shape depends on the kind, have visitors
 //! (`request/decoding.rs`, `object/walk/`), so that each byte is read once.
 //!
-//! [`Malformed`] converts the line and column of a `serde_json` error to a path.
+//! [`DecodeError`] converts the line and column of a `serde_json` error to a path.
 
+mod error;
 pub(crate) mod fields;
 mod locate;
-mod malformed;
 mod outline;
 mod path;
 mod raw;
@@ -16,21 +16,21 @@ mod visit;
 
 use serde::de::DeserializeSeed;
 
-pub use malformed::Malformed;
-pub(crate) use malformed::duplicate;
+pub use error::DecodeError;
+pub(crate) use error::duplicate;
 pub(crate) use outline::{Node, Outline};
 pub(crate) use path::{MAX_QUOTED, Path, quote_or_size};
 pub(crate) use raw::{Entries, Raw, Splitter, Type};
 pub(crate) use visit::{Collect, Lenient, Strict, VisitContainer};
 
-pub(crate) type Result<T> = std::result::Result<T, Malformed>;
+pub(crate) type Result<T> = std::result::Result<T, DecodeError>;
 
 /// Decodes a document with a single value.
 ///
 /// # Errors
 /// Fails if the document is not UTF-8 or not JSON, or if the seed rejects the value.
 pub(crate) fn decode<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value> {
-    let text = std::str::from_utf8(bytes).map_err(|e| Malformed::utf_8(e.valid_up_to()))?;
+    let text = std::str::from_utf8(bytes).map_err(|e| DecodeError::utf_8(e.valid_up_to()))?;
     decode_str(text, seed)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn decode_str<'de, S: DeserializeSeed<'de>>(
     let mut json = serde_json::Deserializer::from_str(text);
     seed.deserialize(&mut json)
         .and_then(|value| json.end().map(|()| value))
-        .map_err(|e| Malformed::decoding(text, &e))
+        .map_err(|e| DecodeError::decoding(text, &e))
 }
 
 #[cfg(test)]

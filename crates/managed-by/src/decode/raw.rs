@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 use super::fields::{self, Text};
-use super::{Lenient, Malformed, VisitContainer};
+use super::{DecodeError, Lenient, VisitContainer};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
@@ -57,7 +57,7 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// Fails if the bytes are not UTF-8 or not JSON.
-    pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, Malformed> {
+    pub(crate) fn document(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         super::decode(bytes, PhantomData)
     }
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::Value as Json;
 
-use super::fields::{self, Nullable, Text};
-use super::{Malformed, Raw, decode, decode_str};
+use super::fields::{self, DefaultOnNull, Text};
+use super::{DecodeError, Raw, decode, decode_str};
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, expecting = "an object")]
@@ -19,7 +19,7 @@ struct Fields {
     flag: bool,
     #[serde(deserialize_with = "fields::object")]
     child: Child,
-    list: Vec<Nullable<Child>>,
+    list: Vec<DefaultOnNull<Child>>,
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -29,13 +29,13 @@ struct Child {
     name: String,
 }
 
-impl fmt::Debug for Nullable<Child> {
+impl fmt::Debug for DefaultOnNull<Child> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl PartialEq for Nullable<Child> {
+impl PartialEq for DefaultOnNull<Child> {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
@@ -46,7 +46,7 @@ fn name<'de, D: Deserializer<'de>>(json: D) -> Result<String, D::Error> {
 }
 
 fn read(json: &str) -> Result<Fields, String> {
-    let read: Result<fields::StrictObject<Fields>, Malformed> = decode_str(json, PhantomData);
+    let read: Result<fields::StrictObject<Fields>, DecodeError> = decode_str(json, PhantomData);
     read.map(|fields::StrictObject(read)| read)
         .map_err(|e| e.to_string())
 }
@@ -54,7 +54,7 @@ fn read(json: &str) -> Result<Fields, String> {
 #[test]
 fn null_is_an_absent_value() {
     let json = r#"{"number":null,"flag":null,"child":null,"list":[null,{"name":null}]}"#;
-    let child = || Nullable(Child::default());
+    let child = || DefaultOnNull(Child::default());
     let expected = Fields {
         list: vec![child(), child()],
         ..Fields::default()

@@ -30,7 +30,7 @@ pub struct ReleaseVerdict<'a> {
     pub verdict: Verdict<'a>,
 }
 
-/// Finding of one or several releases.
+/// Finding in one or more releases.
 ///
 /// Findings of two releases are merged if they have the same rule, enforcement, path and ordinal: the number of earlier findings of
 /// the rule at that path.
@@ -193,7 +193,7 @@ impl<'a> MergedFinding<'a> {
         self.enforcement
     }
 
-    /// Returns the path of the field: `status.startTime`.
+    /// Returns the path of the field, such as `status.startTime`.
     pub fn path(&self) -> &str {
         self.error().path()
     }

@@ -126,7 +126,7 @@ pub struct Kind<'k> {
     /// Templates of the objects that the built-in controller creates.
     pub(crate) templates: &'k [(&'k str, Template<'k>)],
     /// Path of the number of retries.
-    pub(crate) retries: Option<&'k str>,
+    pub(crate) retries_path: Option<&'k str>,
     pub(crate) status: StatusRules<'k>,
     /// True if the kind is declared in `custom_kinds` and not built into the library.
     pub(crate) is_custom: bool,
@@ -151,7 +151,7 @@ impl Kind<'_> {
         defaulted: false,
         honors_managed_by: true,
         templates: &[],
-        retries: None,
+        retries_path: None,
         status: StatusRules::Unchecked,
         is_custom: false,
         docs: OptionalDocs::new(KindDocs {
@@ -251,7 +251,7 @@ pub static RESERVED_VALUES: &[(&str, &str)] = &[
 pub(crate) static EXTERNAL_CONTROLLERS: &[&str] = &[MULTIKUEUE];
 
 impl<'k> Kind<'k> {
-    /// Returns the known kind with a group, version and name.
+    /// Returns the known kind with the given group, version and name.
     pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static Kind<'static>> {
         KINDS
             .iter()
@@ -279,12 +279,12 @@ impl<'k> Kind<'k> {
         self.name
     }
 
-    /// Returns the name of the resource: `jobs`.
+    /// Returns the name of the resource, such as `jobs`.
     pub fn plural(&self) -> &'k str {
         self.plural
     }
 
-    /// Returns the path of `managedBy`: `spec.managedBy`.
+    /// Returns the path of `managedBy`, such as `spec.managedBy`.
     pub fn managed_by_path(&self) -> &'k str {
         self.managed_by_path
     }
@@ -327,12 +327,12 @@ impl<'k> Kind<'k> {
         self.group == "batch"
     }
 
-    /// Returns true if the kind has a status profile that satisfies a predicate.
+    /// Returns true if the kind has a status profile that satisfies the predicate.
     pub(crate) fn status_profile_matches(
         &self,
-        holds: impl Fn(&StatusProfile<'_>) -> bool,
+        predicate: impl Fn(&StatusProfile<'_>) -> bool,
     ) -> bool {
-        self.status_profile().is_some_and(holds)
+        self.status_profile().is_some_and(predicate)
     }
 
     /// Returns true if there are rules about the status of the kind.
@@ -340,8 +340,8 @@ impl<'k> Kind<'k> {
         !matches!(self.status, StatusRules::Unchecked)
     }
 
-    /// Returns the mode of an object of this kind with the given `managedBy`.
-    pub fn mode<'v>(&self, managed_by: Option<&'v str>) -> Reconciler<'v> {
+    /// Returns the reconciler of an object of this kind with the given `managedBy`.
+    pub fn reconciler<'v>(&self, managed_by: Option<&'v str>) -> Reconciler<'v> {
         match managed_by {
             Some(value) if Some(value) != self.reserved_value => Reconciler::Delegated(value),
             Some(_) | None => Reconciler::BuiltIn,

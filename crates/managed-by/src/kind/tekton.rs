@@ -101,7 +101,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     plural: "taskruns",
     reserved_value: Some(TEKTON_PIPELINE),
     constraint: ValueConstraint::Any,
-    retries: Some("spec.retries"),
+    retries_path: Some("spec.retries"),
     status: StatusRules::Custom(&StatusProfile {
         outcome: Some(Outcome {
             failure_reasons: &[(FailureReasons::STOP_SIDECAR_FAILED, SIDECARS_NOT_STOPPED)],

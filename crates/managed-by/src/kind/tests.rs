@@ -39,7 +39,7 @@ fn paths_are_well_formed() {
     for kind in KINDS {
         let templates = kind.templates.iter().map(|(path, _)| *path);
         let mut spec: Vec<&str> = templates.chain([kind.managed_by_path]).collect();
-        spec.extend(kind.retries);
+        spec.extend(kind.retries_path);
         assert!(spec.iter().all(|p| p.starts_with("spec.")), "{kind:?}");
         let mut paths = spec;
         if let Some(status) = kind.status_profile() {

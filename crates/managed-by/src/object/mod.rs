@@ -31,8 +31,8 @@ pub(crate) struct Object<'a> {
 
 impl Object<'_> {
     /// Returns the reconciler of the object, given its kind.
-    pub(crate) fn mode(&self, kind: &Kind<'_>) -> Reconciler<'_> {
-        kind.mode(self.managed_by.as_deref())
+    pub(crate) fn reconciler(&self, kind: &Kind<'_>) -> Reconciler<'_> {
+        kind.reconciler(self.managed_by.as_deref())
     }
 
     /// Returns true if the object has a status with fields that rules read.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::identity::GroupVersionKind;
-use crate::decode::{Malformed, Result, decode_str};
+use crate::decode::{DecodeError, Result, decode_str};
 use crate::kind::Kind;
 use crate::object::{Object, ObjectSeed};
 
@@ -55,5 +55,5 @@ impl<'a> DecodedObject<'a> {
 
 fn object<'a>(text: &'a str, kind: &'a Kind<'a>) -> Result<Object<'a>> {
     let object = decode_str(text, ObjectSeed(kind))?;
-    object.ok_or_else(|| Malformed::unexpected("", "an object", "nothing"))
+    object.ok_or_else(|| DecodeError::unexpected("", "an object", "nothing"))
 }

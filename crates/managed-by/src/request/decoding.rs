@@ -11,8 +11,8 @@ use super::identity::{GroupVersionKind, UserInfo};
 use super::request_object::{RequestObject, RequestObjectSeed};
 use super::source::Source;
 use super::{AdmissionRequest, Subject, UndecodedChange};
-use crate::decode::fields::{self, Nullable, Text, set_once};
-use crate::decode::{Malformed, Result, VisitContainer};
+use crate::decode::fields::{self, DefaultOnNull, Text, set_once};
+use crate::decode::{DecodeError, Result, VisitContainer};
 
 /// Time to decode the objects of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +41,13 @@ const OPERATIONS: &str = "CREATE, UPDATE, DELETE or CONNECT";
 pub(super) struct RequestFields<'a> {
     is_inline: bool,
     kind: Option<fields::StrictObject<GroupVersionKind<'a>>>,
-    request_kind: Option<Nullable<GroupVersionKind<'a>>>,
+    request_kind: Option<DefaultOnNull<GroupVersionKind<'a>>>,
     operation: Option<Text<'a>>,
     sub_resource: Option<Name<'a>>,
     name: Option<Name<'a>>,
     namespace: Option<Name<'a>>,
-    resource: Option<Nullable<Resource<'a>>>,
-    user: Option<Nullable<UserInfo<'a>>>,
+    resource: Option<DefaultOnNull<Resource<'a>>>,
+    user: Option<DefaultOnNull<UserInfo<'a>>>,
     object: Option<RequestObject<'a>>,
     old_object: Option<RequestObject<'a>>,
 }
@@ -116,7 +116,7 @@ impl<'a> RequestFields<'a> {
     /// # Errors
     /// Fails if a member that the operation requires is missing or invalid, with its path in the request.
     pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
-        let missing = |member, expected| Malformed::unexpected(member, expected, "nothing");
+        let missing = |member, expected| DecodeError::unexpected(member, expected, "nothing");
         let kind = self.kind.ok_or_else(|| missing("kind", "an object"))?.0;
         if kind.kind.is_empty() {
             return Err(missing("kind.kind", "the name of a kind"));
@@ -135,10 +135,10 @@ impl<'a> RequestFields<'a> {
             Some("DELETE" | "CONNECT") => None,
             other => {
                 let got = other.map_or("nothing", |_| "another word");
-                return Err(Malformed::unexpected("operation", OPERATIONS, got));
+                return Err(DecodeError::unexpected("operation", OPERATIONS, got));
             }
         };
-        let Nullable(written) = self.request_kind.unwrap_or_default();
+        let DefaultOnNull(written) = self.request_kind.unwrap_or_default();
         let version = match &*written.version {
             "" => kind.version.clone(),
             _ => written.version,
@@ -154,8 +154,8 @@ impl<'a> RequestFields<'a> {
                 None => Subject::UnknownKind(Box::new(UndecodedChange { kind, change })),
             },
         };
-        let Nullable(Resource { resource }) = self.resource.unwrap_or_default();
-        let Nullable(user) = self.user.unwrap_or_default();
+        let DefaultOnNull(Resource { resource }) = self.resource.unwrap_or_default();
+        let DefaultOnNull(user) = self.user.unwrap_or_default();
         Ok(AdmissionRequest {
             namespace: text(self.namespace),
             resource,

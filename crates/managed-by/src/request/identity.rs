@@ -50,7 +50,7 @@ impl<'a> UserInfo<'a> {
     /// # Errors
     /// Fails if the text is not JSON or a field has the wrong type.
     pub fn from_json(json: &'a str) -> Result<Self> {
-        let fields::Nullable(user) = decode_str(json, PhantomData)?;
+        let fields::DefaultOnNull(user) = decode_str(json, PhantomData)?;
         Ok(user)
     }
 }

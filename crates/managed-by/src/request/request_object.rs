@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
 use super::identity::GroupVersionKind;
 use crate::decode::fields::{StrictObject, Text};
-use crate::decode::{self, Malformed, Node, Raw, Splitter, Strict, VisitContainer, decode_str};
+use crate::decode::{self, DecodeError, Node, Raw, Splitter, Strict, VisitContainer, decode_str};
 use crate::kind::Kind;
 use crate::object::pod::Pod;
 use crate::object::{Object, ObjectSeed, decode_members};
@@ -42,7 +42,7 @@ impl<'a> RequestObject<'a> {
             Self::Decoded(object) => Ok(Some(object.clone())),
         };
         let object = object.map_err(|e| e.within(name))?;
-        object.ok_or_else(|| Malformed::unexpected(name, "an object", "nothing"))
+        object.ok_or_else(|| DecodeError::unexpected(name, "an object", "nothing"))
     }
 
     /// Decodes the object as a kind, like [`RequestObject::read_as`], without a copy.
@@ -60,7 +60,7 @@ impl<'a> RequestObject<'a> {
     /// Fails like [`RequestObject::read_as`].
     pub(super) fn pod(&self) -> decode::Result<Pod<'a>> {
         let Self::Raw(raw) = self else {
-            return Err(Malformed::unexpected("object", "an object", "nothing"));
+            return Err(DecodeError::unexpected("object", "an object", "nothing"));
         };
         let pod = decode_str(raw.as_str(), PhantomData);
         pod.map(|StrictObject(pod)| pod)

@@ -8,7 +8,7 @@ use super::AdmissionRequest;
 use super::decoding::{ObjectDecoding, RequestFields};
 use super::source::Source;
 use crate::decode::fields::{Text, set_once};
-use crate::decode::{Collect, Malformed, Outline, Result, VisitContainer, decode};
+use crate::decode::{Collect, DecodeError, Outline, Result, VisitContainer, decode};
 
 /// Document with a request in its member `request`: an `AdmissionReview` of `admission.k8s.io/v1`, or the input of a policy engine,
 /// with the policy's settings.
@@ -38,7 +38,7 @@ impl<'a> AdmissionReview<'a> {
                 settings,
             };
             let fields = decode(bytes, Collect(fields))?;
-            let missing = || Malformed::unexpected("request", "an object", "nothing");
+            let missing = || DecodeError::unexpected("request", "an object", "nothing");
             let request = fields.request.ok_or_else(missing)?;
             let request = request.finish(Source::Review(bytes));
             Ok(Self {

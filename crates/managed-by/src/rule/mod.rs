@@ -20,7 +20,7 @@ use crate::object::Object;
 use crate::object::job::JobStatus;
 use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
-use crate::settings::{Problems, Settings};
+use crate::settings::{Settings, SettingsErrors};
 use custom_status::Transition;
 use job_status::{ChangedFields, StatusChange};
 
@@ -49,7 +49,7 @@ pub(crate) enum CheckFn {
     /// Checks a change.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),
     /// Checks a change against settings, which may be invalid.
-    Configured(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), Problems>),
+    Configured(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), SettingsErrors>),
     /// Checks a pod and the Job that controls it. This needs a cluster lookup, so [`pods::run`] runs it.
     Pod,
     /// Checks the status of a Job, in status updates and stored objects.
@@ -157,7 +157,7 @@ impl Check {
         version_dependent_only: bool,
         context: &Context<'a>,
         findings: &mut Findings<'a>,
-    ) -> Result<(), Problems> {
+    ) -> Result<(), SettingsErrors> {
         let enforcement = enforcement.unwrap_or_else(|| self.default_enforcement(context));
         if enforcement == Enforcement::Off || !self.rule.exists_in(context.release) {
             return Ok(());
@@ -256,7 +256,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns true if the template of a suspended Job is validated. Such verdicts depend on the release.
+    /// Returns true if the template of a suspended Job is validated. The verdict then depends on the release.
     pub(crate) fn validates_template(&self) -> bool {
         let is_enabled = || {
             let enforcement = self
@@ -281,9 +281,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns the mode of an object of this kind: built-in or delegated.
-    pub(crate) fn mode<'o>(&self, object: &'o Object<'_>) -> Reconciler<'o> {
-        object.mode(self.kind)
+    /// Returns the reconciler of an object of this kind.
+    pub(crate) fn reconciler<'o>(&self, object: &'o Object<'_>) -> Reconciler<'o> {
+        object.reconciler(self.kind)
     }
 
     /// Returns the path of `managedBy`.
@@ -313,7 +313,7 @@ pub(crate) struct Findings<'a> {
 const MAX_FINDINGS_PER_RULE: usize = 100;
 
 impl<'a> Findings<'a> {
-    /// Creates an empty collection for an object of a kind.
+    /// Creates an empty collection for an object of the given kind.
     pub(crate) fn new(kind: &Kind<'_>) -> Self {
         Self {
             built_in: kind.is_built_in(),
@@ -361,9 +361,13 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Returns the name of a kind after its indefinite article.
+/// Prefixes the name of a kind with "a" or "an".
 fn with_article(kind: &str) -> String {
-    // The sound decides: the letters of MPIJob and XGBoostJob are spelled out.
-    let has_vowel = kind.starts_with(['A', 'E', 'I', 'O', 'U', 'X']) || kind.starts_with("MPI");
-    format!("{} {kind}", if has_vowel { "an" } else { "a" })
+    // The article depends on pronunciation: "an em-pee-eye Job", "an ex-gee-boost Job".
+    let starts_with_vowel_sound =
+        kind.starts_with(['A', 'E', 'I', 'O', 'U', 'X']) || kind.starts_with("MPI");
+    format!(
+        "{} {kind}",
+        if starts_with_vowel_sound { "an" } else { "a" }
+    )
 }

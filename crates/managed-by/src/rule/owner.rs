@@ -5,14 +5,14 @@ use crate::object::Object;
 use crate::object::pod::Owner;
 use crate::request::GroupVersionKind;
 use crate::rule::Context;
-use crate::settings::Problems;
+use crate::settings::SettingsErrors;
 
 /// Returns the controller in an object's owner references if it is a workload with `managedBy`, of a known kind or one in
 /// `custom_kinds`. A CronJob has `managedBy` only in its template, so this returns [`None`] for its Jobs.
 pub(super) fn workload<'a>(
     context: &Context<'_>,
     object: &Object<'a>,
-) -> Result<Option<Owner<'a>>, Problems> {
+) -> Result<Option<Owner<'a>>, SettingsErrors> {
     let owner = object.metadata.owner_references.map(Owner::controller_of);
     // kube-apiserver never sends invalid references.
     let Some(Ok(Some(owner))) = owner else {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::Settings;
 use super::controllers::{WRITERS_LIST, validate_kind};
+use super::error::{SettingsError, SettingsErrors};
 use super::parser::Parser;
-use super::problem::{Problem, Problems};
 use crate::decode::{Path, Type};
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "builtin_status_writers");
@@ -32,14 +32,14 @@ impl<'a> Settings<'a> {
             if let Some(rejection) = validate_kind(&kind, self.custom_kinds) {
                 let reason = rejection.with_prefix("unsupported kind; ");
                 let problem = if self.custom_kinds.is_empty() {
-                    Problem::new(&path, reason)
+                    SettingsError::new(&path, reason)
                 } else {
-                    Problem::semantic(&path, reason)
+                    SettingsError::semantic(&path, reason)
                 };
                 parser.push(problem.for_key());
             }
             if seen.contains(&kind) {
-                parser.push(Problem::duplicate_field(&path));
+                parser.push(SettingsError::duplicate_field(&path));
             }
             if value.json_type() != Type::Null {
                 found = Some(parser.parse_string_list(value, &path, &WRITERS_LIST));
@@ -54,7 +54,7 @@ impl<'a> Settings<'a> {
     pub(crate) fn builtin_writers(
         &self,
         kind: &str,
-    ) -> Result<Option<Vec<Cow<'a, str>>>, Problems> {
+    ) -> Result<Option<Vec<Cow<'a, str>>>, SettingsErrors> {
         let mut parser = Parser::without_semantic_checks();
         let found = self.read_builtin_writers(Some(kind), &mut parser);
         parser.finish(found)

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::custom_kinds::CustomKinds;
+use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
-use super::problem::{Problem, Problems, Rejection};
 use super::{Settings, glob, names};
 use crate::decode::{Path, Raw, Type};
 use crate::kind::{self, FieldLocation, Kind, ValueConstraint};
@@ -120,14 +120,14 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns a controller's entry in the allow-list.
-    pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, Problems> {
+    pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, SettingsErrors> {
         let mut parser = Parser::without_semantic_checks();
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
         let entries = self.listed_controllers().iter();
         for (_, value) in entries.filter(|(key, _)| key == name) {
             if found.is_some() {
-                parser.push(Problem::duplicate_field(&path));
+                parser.push(SettingsError::duplicate_field(&path));
             }
             let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
             found = Some(controller);
@@ -140,7 +140,7 @@ impl<'a> Settings<'a> {
         &self,
         kind: &str,
         namespace: &str,
-    ) -> Result<Vec<Cow<'a, str>>, Problems> {
+    ) -> Result<Vec<Cow<'a, str>>, SettingsErrors> {
         let mut parser = Parser::without_semantic_checks();
         let mut names = Vec::new();
         for (name, value) in self.listed_controllers() {
@@ -163,34 +163,34 @@ impl<'a> Settings<'a> {
                 "Too many: {}: must have at most {MAX_ENTRIES} items",
                 entries.len()
             );
-            parser.push(Problem::new(&PATH, text));
+            parser.push(SettingsError::new(&PATH, text));
             return;
         }
         let mut seen = BTreeMap::new();
         for (name, value) in entries {
             let path = Path::Quoted(&PATH, name);
             if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
-                parser.push(Problem::duplicate_field(&path));
+                parser.push(SettingsError::duplicate_field(&path));
             }
             if let Some(rejection) = names::validate_controller(name) {
-                parser.push(Problem::new(&path, rejection).for_key());
+                parser.push(SettingsError::new(&path, rejection).for_key());
             } else if let Some(kind) = declared.reconciled_by(name) {
                 let text = format!(
                     "must be an external controller; the built-in controller of {} is always allowed",
                     kind.name()
                 );
-                parser.push(Problem::semantic(&path, text).for_key());
+                parser.push(SettingsError::semantic(&path, text).for_key());
             } else if let Some(known) = names::nearest_external(name) {
                 let text = format!("must have a domain; did you mean \"{known}\"?");
                 let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
-                parser.push(Problem::semantic(&path, reason).for_key());
+                parser.push(SettingsError::semantic(&path, reason).for_key());
             }
             let controller = Controller::read(*value, declared, &path, parser);
             let kinds = Path::Member(&path, "kinds");
             for (index, kind) in controller.kinds.iter().flatten().enumerate() {
                 if !accepts_controller(kind, name, declared) {
                     let text = format!("the API of {kind} rejects this controller's name");
-                    parser.push(Problem::semantic(&Path::Index(&kinds, index), text));
+                    parser.push(SettingsError::semantic(&Path::Index(&kinds, index), text));
                 }
             }
         }

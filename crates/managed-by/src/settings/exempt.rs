@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::error::SettingsErrors;
 use super::parser::{ListSchema, Parser, declare_keys};
-use super::problem::Problems;
 use super::{Settings, names};
 use crate::decode::Path;
 use crate::request::UserInfo;
@@ -44,7 +44,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Returns the reason why a user is exempt from cluster-specific rules: the user, or else the first group in the list.
-    pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<String>, Problems> {
+    pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<String>, SettingsErrors> {
         let mut parser = Parser::without_semantic_checks();
         let exempt = self.read_exempt(&mut parser);
         let exempt = parser.finish(exempt)?;

@@ -1,6 +1,6 @@
 //! Patterns for namespace names, in `controllers` and `namespaces`.
 
-use super::problem::Rejection;
+use super::error::Rejection;
 
 /// Maximum length of a namespace name (RFC 1123 label).
 const MAX_LEN: usize = 63;

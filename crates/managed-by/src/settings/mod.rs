@@ -10,12 +10,12 @@
 mod builtin_status_writers;
 mod controllers;
 mod custom_kinds;
+mod error;
 mod exempt;
 mod glob;
 mod names;
 mod namespaces;
 mod parser;
-mod problem;
 #[cfg(feature = "docs")]
 pub(crate) mod reference;
 
@@ -26,13 +26,13 @@ use crate::request::{AdmissionReview, GroupVersionKind};
 pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::CustomKinds;
+pub use error::{SettingsError, SettingsErrors};
 pub use namespaces::Delegation;
 use parser::{Parser, declare_keys};
-pub use problem::{Problem, Problems};
 
 /// Setting `reserved_value`: handling of the value that means the built-in controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ReservedValue {
+pub enum ReservedValuePolicy {
     /// The value is allowed, and means the same as no value.
     #[default]
     Allow,
@@ -40,7 +40,7 @@ pub enum ReservedValue {
     Deny,
 }
 
-impl ReservedValue {
+impl ReservedValuePolicy {
     /// All values, with their names in settings.
     pub const ALL: &[(&'static str, Self)] = &[("allow", Self::Allow), ("deny", Self::Deny)];
 }
@@ -103,7 +103,7 @@ impl Role {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings<'a> {
     kubernetes_version: Option<Release>,
-    reserved_value: ReservedValue,
+    reserved_value: ReservedValuePolicy,
     role: Option<Role>,
     on_lookup_failure: OnLookupFailure,
     /// All rules, in the order of the registry.
@@ -144,15 +144,15 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// Returns all problems: unknown and duplicate keys, invalid values, entries that never match, and contradictions.
-    pub fn from_json(bytes: &'a [u8]) -> Result<Self, Problems> {
-        let json = Raw::document(bytes).map_err(|e| Problems::malformed(&e))?;
-        let mut parser = Parser::complete();
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self, SettingsErrors> {
+        let json = Raw::document(bytes).map_err(|e| SettingsErrors::malformed(&e))?;
+        let mut parser = Parser::with_semantic_checks();
         let settings = Self::default().merge_json(&Outline::from_raw(json), &mut parser);
         settings.check(&mut parser);
         parser.finish(settings)
     }
 
-    /// Returns default settings with a release.
+    /// Returns the default settings for the given release.
     pub fn for_release(release: Release) -> Self {
         Self::default().with_kubernetes_version(release)
     }
@@ -160,7 +160,7 @@ impl<'a> Settings<'a> {
     pub(crate) fn with_rules(rules: &'static [&'static Rule]) -> Self {
         Self {
             kubernetes_version: None,
-            reserved_value: ReservedValue::default(),
+            reserved_value: ReservedValuePolicy::default(),
             role: None,
             on_lookup_failure: OnLookupFailure::default(),
             rules,
@@ -191,12 +191,12 @@ impl<'a> Settings<'a> {
                 Key::KubernetesVersion => {
                     let release = value.string().and_then(|text| text.parse().ok());
                     if release.is_none() {
-                        parser.push_with(|| Problem::invalid_version(path, value));
+                        parser.push_with(|| SettingsError::invalid_version(path, value));
                     }
                     self.kubernetes_version = release;
                 }
                 Key::ReservedValue => {
-                    let value = parser.parse_enum(value, path, ReservedValue::ALL);
+                    let value = parser.parse_enum(value, path, ReservedValuePolicy::ALL);
                     self.reserved_value = value.unwrap_or_default();
                 }
                 Key::Role => self.role = parser.parse_enum(value, path, Role::ALL),
@@ -205,7 +205,7 @@ impl<'a> Settings<'a> {
                     self.on_lookup_failure = value.unwrap_or_default();
                 }
                 Key::Controllers => {
-                    let expected = "an object of controllers' names";
+                    let expected = "an object keyed by controller name";
                     self.controllers = parser.entries(node, Type::Object, path, expected);
                 }
                 Key::Namespaces => {
@@ -223,7 +223,7 @@ impl<'a> Settings<'a> {
     }
 
     fn read_rules(&mut self, section: &Node<'_>, path: &Path<'_>, parser: &mut Parser) {
-        let expected = "an object of rule ids, each deny, warn or off";
+        let expected = "an object that maps rule ids to deny, warn or off";
         if !parser.expect_type(section.raw(), Type::Object, path, expected) {
             return;
         }
@@ -235,13 +235,13 @@ impl<'a> Settings<'a> {
             let Some((seen, slot)) = slot else {
                 parser.push_with(|| {
                     let ids: Vec<_> = self.rules.iter().map(|rule| rule.id).collect();
-                    Problem::unknown_field(path, id, &ids)
+                    SettingsError::unknown_field(path, id, &ids)
                 });
                 continue;
             };
             let path = Path::Quoted(path, id);
             if std::mem::replace(seen, true) {
-                parser.push(Problem::duplicate_field(&path));
+                parser.push(SettingsError::duplicate_field(&path));
             }
             if value.json_type() != Type::Null {
                 *slot = parser.parse_enum(*value, &path, ENFORCEMENTS);
@@ -268,8 +268,8 @@ impl<'a> Settings<'a> {
                 let path = Path::Index(&namespaces, *index);
                 let path = Path::Member(&path, "delegation");
                 let text = "Unsupported value: \"required\": supported values with role worker: forbidden, allowed; \
-                            a cluster that runs some workloads and delegates others has role hybrid";
-                parser.push(Problem::semantic(&path, text));
+                            use role hybrid for a cluster that runs some workloads and delegates others";
+                parser.push(SettingsError::semantic(&path, text));
             }
         }
         if self.controllers.as_ref().is_some_and(Vec::is_empty) {
@@ -282,7 +282,7 @@ impl<'a> Settings<'a> {
             let text = format!(
                 "Required value: must have at least one controller, because {by} requires delegation"
             );
-            parser.push(Problem::semantic(&path, text));
+            parser.push(SettingsError::semantic(&path, text));
         }
     }
 
@@ -291,13 +291,13 @@ impl<'a> Settings<'a> {
         self.kubernetes_version
     }
 
-    /// Returns the release for the format of messages: the configured or the newest one.
+    /// Returns the release whose message format is used: the configured release, or the newest.
     pub(crate) fn message_release(&self) -> Release {
         self.kubernetes_version.unwrap_or_default()
     }
 
     /// Returns the setting `reserved_value`.
-    pub fn reserved_value(&self) -> ReservedValue {
+    pub fn reserved_value_policy(&self) -> ReservedValuePolicy {
         self.reserved_value
     }
 
@@ -306,8 +306,8 @@ impl<'a> Settings<'a> {
         self.role.unwrap_or_default()
     }
 
-    /// Returns true if pods are validated: the role is `management` or unset. There is no other reason to register the policy for
-    /// pods.
+    /// Returns true if pods are validated: the role is `management` or unset. If no role is set, registering the policy for pods
+    /// means that they should be validated.
     pub(crate) fn validates_pods(&self) -> bool {
         self.role.is_none_or(|role| role == Role::Management)
     }
@@ -331,13 +331,13 @@ impl<'a> Settings<'a> {
     #[must_use]
     pub fn for_tools(self) -> Self {
         let defaults = self.rules.iter().map(|rule| self.default_enforcement(rule));
-        let in_tools = |(configured, default): (Option<Enforcement>, Enforcement)| {
+        let tool_enforcement = |(configured, default): (Option<Enforcement>, Enforcement)| {
             configured.or((default == Enforcement::Off).then_some(Enforcement::Deny))
         };
         let enforcements = self
             .configured_enforcements()
             .zip(defaults)
-            .map(in_tools)
+            .map(tool_enforcement)
             .collect();
         Self {
             enforcements,
@@ -377,7 +377,7 @@ impl<'a> Settings<'a> {
         found.map(|(_, enforcement)| enforcement)
     }
 
-    /// Returns true if `custom_kinds` declares a version of a kind.
+    /// Returns true if `custom_kinds` declares the given version of a kind.
     pub fn declares(&self, group: &str, version: &str, kind: &str) -> bool {
         let wanted = GroupVersionKind {
             group: group.into(),
@@ -390,7 +390,7 @@ impl<'a> Settings<'a> {
     pub(crate) fn custom_kind(
         &self,
         kind: &GroupVersionKind<'_>,
-    ) -> Result<Option<CustomKind<'a>>, Problems> {
+    ) -> Result<Option<CustomKind<'a>>, SettingsErrors> {
         self.custom_kinds.find(kind)
     }
 }
@@ -404,7 +404,7 @@ impl<'a> AdmissionReview<'a> {
     ///
     /// # Errors
     /// Returns the problems of the sections that were decoded, as in [`Settings::from_json`].
-    pub fn settings(&self) -> Result<Settings<'a>, Problems> {
+    pub fn settings(&self) -> Result<Settings<'a>, SettingsErrors> {
         let Some(json) = &self.settings else {
             return Ok(Settings::default());
         };

@@ -1,6 +1,6 @@
 //! Validation of the names of users, groups and controllers.
 
-use super::problem::Rejection;
+use super::error::Rejection;
 use crate::kind::{EXTERNAL_CONTROLLERS, RESERVED_VALUES};
 use crate::suggest::nearest_name;
 use crate::upstream::names::{MAX_MANAGED_BY, is_label, is_path, is_subdomain};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
+use super::error::{SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
-use super::problem::{Problem, Problems};
 use super::{Settings, glob};
 use crate::decode::{Path, Raw, Type, quote_or_size};
 
@@ -80,13 +80,13 @@ impl<'a> Entry<'a> {
         let is_object = value.json_type() == Type::Object;
         if is_object && patterns.is_none() && labels.is_none() {
             let path = Path::Member(path, "match");
-            parser.push(Problem::missing(&path, MATCH_LIST.expected));
+            parser.push(SettingsError::missing(&path, MATCH_LIST.expected));
         }
         if is_object && delegation.is_none() {
             let path = Path::Member(path, "delegation");
             let words: Vec<_> = Delegation::ALL.iter().map(|(word, _)| *word).collect();
             let expected = format!("one of {}", words.join(", "));
-            parser.push(Problem::missing(&path, &expected));
+            parser.push(SettingsError::missing(&path, &expected));
         }
         Self {
             patterns,
@@ -120,13 +120,13 @@ fn read_labels<'a>(
             "Invalid value: {} labels: must have 1 to {MAX_LABELS}",
             members.len()
         );
-        parser.push(Problem::new(path, text));
+        parser.push(SettingsError::new(path, text));
     }
     let mut labels: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
     for (key, value) in members.into_iter().take(MAX_LABELS) {
         let path = Path::Quoted(path, &key);
         if labels.iter().any(|(known, _)| *known == key) {
-            parser.push(Problem::duplicate_field(&path));
+            parser.push(SettingsError::duplicate_field(&path));
         }
         if parser.expect_type(value, Type::String, &path, "a string") {
             let value = value.string().unwrap_or_default();
@@ -143,7 +143,7 @@ impl Settings<'_> {
         &self,
         namespace: &str,
         labels: Option<Raw<'_>>,
-    ) -> Result<(Option<usize>, Delegation), Problems> {
+    ) -> Result<(Option<usize>, Delegation), SettingsErrors> {
         let labels = LazyCell::new(|| labels.map(Raw::members).unwrap_or_default());
         let has_label = |key: &str, value: &str| {
             // If a member occurs twice, the last one wins.
@@ -170,7 +170,7 @@ impl Settings<'_> {
                 "Too many: {}: must have at most {MAX_ENTRIES} items",
                 self.namespaces.len()
             );
-            parser.push(Problem::new(&PATH, text));
+            parser.push(SettingsError::new(&PATH, text));
             return Vec::new();
         }
         let mut delegations = Vec::new();
@@ -197,7 +197,7 @@ impl Settings<'_> {
                     let text = format!(
                         "Invalid value: {pattern}: is never reached, because {by} matches the same namespaces"
                     );
-                    parser.push(Problem::semantic(&Path::Index(&list, item), text));
+                    parser.push(SettingsError::semantic(&Path::Index(&list, item), text));
                 }
             }
             // An entry with labels doesn't hide later entries.
@@ -207,11 +207,11 @@ impl Settings<'_> {
         }
         if count > MAX_PATTERNS {
             let text = format!("Too many: {count}: must have at most {MAX_PATTERNS} patterns");
-            parser.push(Problem::semantic(&PATH, text));
+            parser.push(SettingsError::semantic(&PATH, text));
         } else if wildcards > MAX_WILDCARDS {
             let text =
                 format!("Too many: {wildcards}: must have at most {MAX_WILDCARDS} patterns with *");
-            parser.push(Problem::semantic(&PATH, text));
+            parser.push(SettingsError::semantic(&PATH, text));
         }
         delegations
     }

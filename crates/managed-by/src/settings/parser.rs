@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::problem::{Problem, Problems, Rejection};
+use super::error::{Rejection, SettingsError, SettingsErrors};
 use crate::decode::{Entries, Node, Path, Raw, Type, quote_or_size};
 
 /// Declares an enum of the keys of an object, with their names.
@@ -59,16 +59,16 @@ impl<'w> ListSchema<'w> {
 
 /// Parser with the problems so far.
 pub(super) struct Parser {
-    problems: Problems,
+    problems: SettingsErrors,
     /// True to also report semantic problems, which is too expensive for every request.
     pub(super) checks_semantics: bool,
 }
 
 impl Parser {
-    /// Creates a parser that reports all problems.
-    pub(super) fn complete() -> Self {
+    /// Creates a parser that also reports semantic problems.
+    pub(super) fn with_semantic_checks() -> Self {
         Self {
-            problems: Problems::new(),
+            problems: SettingsErrors::new(),
             checks_semantics: true,
         }
     }
@@ -77,28 +77,28 @@ impl Parser {
     pub(super) fn without_semantic_checks() -> Self {
         Self {
             checks_semantics: false,
-            ..Self::complete()
+            ..Self::with_semantic_checks()
         }
     }
 
-    pub(super) fn push(&mut self, problem: Problem) {
+    pub(super) fn push(&mut self, problem: SettingsError) {
         self.push_with(|| problem);
     }
 
     /// Adds a problem. Formats its text only if it is listed.
-    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
+    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> SettingsError) {
         self.problems.push_with(problem);
     }
 
     /// Returns the parsed value, or the problems if there are any.
-    pub(super) fn finish<T>(self, read: T) -> Result<T, Problems> {
+    pub(super) fn finish<T>(self, read: T) -> Result<T, SettingsErrors> {
         match self.problems.count() {
             0 => Ok(read),
             _ => Err(self.problems),
         }
     }
 
-    /// Returns true if a value has a type; otherwise reports a problem.
+    /// Returns true if the value has the wanted type; otherwise reports a problem.
     pub(super) fn expect_type(
         &mut self,
         value: Raw<'_>,
@@ -108,7 +108,7 @@ impl Parser {
     ) -> bool {
         let has_type = value.json_type() == wanted;
         if !has_type {
-            self.push_with(|| Problem::wrong_type(path, value, expected));
+            self.push_with(|| SettingsError::wrong_type(path, value, expected));
         }
         has_type
     }
@@ -138,7 +138,7 @@ impl Parser {
         }
     }
 
-    /// Parses the members of an object like [`Parser::fields`].
+    /// Parses the members of an object like [`Parser::parse_object`].
     pub(super) fn parse_members<'a, K: Copy>(
         &mut self,
         members: &[(Cow<'a, str>, Raw<'a>)],
@@ -167,12 +167,12 @@ impl Parser {
         let Some(&(name, known)) = keys.iter().find(|(name, _)| *name == key) else {
             self.push_with(|| {
                 let names: Vec<_> = keys.iter().map(|(name, _)| *name).collect();
-                Problem::unknown_field(path, key, &names)
+                SettingsError::unknown_field(path, key, &names)
             });
             return None;
         };
         if seen.contains(&name) {
-            self.push(Problem::duplicate_field(&Path::Member(path, name)));
+            self.push(SettingsError::duplicate_field(&Path::Member(path, name)));
         }
         seen.push(name);
         Some((name, known))
@@ -192,7 +192,7 @@ impl Parser {
         if known.is_none() {
             self.push_with(|| {
                 let variants: Vec<_> = variants.iter().map(|(word, _)| *word).collect();
-                Problem::not_one_of(path, value, &variants)
+                SettingsError::not_one_of(path, value, &variants)
             });
         }
         known.map(|(_, value)| *value)
@@ -205,7 +205,7 @@ impl Parser {
         path: &Path<'_>,
         validate: Validator<'_>,
     ) -> Cow<'a, str> {
-        self.validated_string(value, path, validate, Problem::new)
+        self.validated_string(value, path, validate, SettingsError::new)
     }
 
     fn validated_string<'a>(
@@ -213,7 +213,7 @@ impl Parser {
         value: Raw<'a>,
         path: &Path<'_>,
         validate: Validator<'_>,
-        problem: fn(&Path<'_>, Rejection) -> Problem,
+        problem: fn(&Path<'_>, Rejection) -> SettingsError,
     ) -> Cow<'a, str> {
         if !self.expect_type(value, Type::String, path, "a string") {
             return Cow::Borrowed("");
@@ -243,29 +243,29 @@ impl Parser {
             let path = Path::Index(path, index);
             let before = self.problems.count();
             let problem = if list.is_semantic {
-                Problem::semantic
+                SettingsError::semantic
             } else {
-                Problem::new
+                SettingsError::new
             };
             let item = self.validated_string(*element, &path, list.validate, problem);
             if self.checks_semantics
                 && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {
-                self.push(Problem::covered(&path, &item, earlier));
+                self.push(SettingsError::covered(&path, &item, earlier));
             }
             items.push(item);
         }
         if count > list.max_items {
             let max_items = list.max_items;
             let text = format!("Too many: {count}: must have at most {max_items} items");
-            self.push(Problem::new(path, text));
+            self.push(SettingsError::new(path, text));
         }
         if count == 0
             && let Some(instead) = list.empty_hint
         {
             let text = format!("Required value: must have at least one item{instead}");
-            self.push(Problem::new(path, text));
+            self.push(SettingsError::new(path, text));
         }
         items
     }

@@ -1,7 +1,7 @@
-use super::{Problem, Settings};
+use super::{Settings, SettingsError};
 use crate::catalog::rules;
 
-fn problems(json: &str) -> Vec<Problem> {
+fn problems(json: &str) -> Vec<SettingsError> {
     let problems = Settings::from_json(json.as_bytes()).err();
     problems.map_or_else(Vec::new, |problems| problems.as_slice().to_vec())
 }

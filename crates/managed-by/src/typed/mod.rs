@@ -96,7 +96,7 @@ impl<'s> JobChecker<'s> {
     ///
     /// let settings = Settings::from_json(br#"{"controllers": {"acme.io/runner": {"status_writers": ["runners"]}}}"#)?;
     /// let checker = JobChecker::default().with_settings(settings).as_user("ana", &["people"]);
-    /// # Ok::<(), managed_by::Problems>(())
+    /// # Ok::<(), managed_by::SettingsErrors>(())
     /// ```
     #[must_use]
     pub fn with_settings(self, settings: Settings<'s>) -> Self {

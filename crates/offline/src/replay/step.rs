@@ -1,6 +1,6 @@
 //! Records of a history, the tasks that they become, and the reported steps.
 
-use managed_by::Malformed;
+use managed_by::DecodeError;
 
 use crate::evaluator::{Evaluator, ObjectReport};
 use crate::object_name::ObjectName;
@@ -92,7 +92,7 @@ impl Task<'_> {
     pub(super) fn evaluate(
         &self,
         evaluator: &Evaluator<'_>,
-    ) -> Option<Result<Box<ObjectReport>, Malformed>> {
+    ) -> Option<Result<Box<ObjectReport>, DecodeError>> {
         let Self::Evaluate(RecordedRequest { request, .. }) = self else {
             return None;
         };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use managed_by::{Decision, Enforcement, Malformed, ReleaseSet};
+use managed_by::{Decision, DecodeError, Enforcement, ReleaseSet};
 
 use super::step::{EvaluatedRequest, RecordPosition, Step, StepResult, Task};
 use crate::evaluator::{ObjectReport, ReportedFinding};
@@ -74,7 +74,7 @@ impl Tally {
     /// Counts the result of a task. Returns a step if there is something to report.
     pub(super) fn add(
         &mut self,
-        result: Option<Result<Box<ObjectReport>, Malformed>>,
+        result: Option<Result<Box<ObjectReport>, DecodeError>>,
         task: &Task<'_>,
         position: impl Fn(Option<String>) -> RecordPosition,
     ) -> Option<Step> {

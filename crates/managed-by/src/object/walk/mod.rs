@@ -54,7 +54,7 @@ pub(crate) fn decode_members<'a>(
         let mut cursor = root.member_cursor(&Path::Root, name)?;
         if cursor.leads_to_managed_by() && !matches!(json_type, Type::Object | Type::Null) {
             let (expected, got) = ("an object", json_type.name());
-            return Err(decode::Malformed::unexpected(&**name, expected, got));
+            return Err(decode::DecodeError::unexpected(&**name, expected, got));
         }
         for (name, raw) in entries {
             cursor.read_raw_member(name, *raw)?;
@@ -197,7 +197,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
         let (matching, offset) = self.step_member(name);
         let path = Path::Member(parent, name);
         if !self.mark_visited(matching) {
-            return Err(decode::Malformed::duplicate(path.to_string()));
+            return Err(decode::DecodeError::duplicate(path.to_string()));
         }
         Ok(self.child(matching, offset, path))
     }

@@ -124,7 +124,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
                 nested.parent_managed_by = own.as_ref().map(truncated);
             }
         }
-        if let Some(value) = own.filter(|value| kind.mode(Some(value)).is_delegated()) {
+        if let Some(value) = own.filter(|value| kind.reconciler(Some(value)).is_delegated()) {
             let below = kind.managed_by_path.strip_prefix(SPEC).unwrap_or_default();
             let nested = Nested {
                 path: format!("{path}{below}"),

@@ -35,7 +35,7 @@ pub(super) type LeafPath<'k> = (&'k str, Leaf<'k>);
 pub(super) fn for_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
     let mut paths = for_spec(kind);
     paths.push(("metadata", Leaf::Metadata));
-    paths.extend(kind.retries.map(|path| (path, Leaf::Retries)));
+    paths.extend(kind.retries_path.map(|path| (path, Leaf::Retries)));
     if let Some(status) = kind.status_profile() {
         let mut has_conditions = status.exclusive.is_some();
         if let Some(outcome) = &status.outcome {

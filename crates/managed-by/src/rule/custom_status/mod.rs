@@ -51,7 +51,7 @@ impl<'a> Transition<'a> {
             profile,
             new,
             old: old_status,
-            is_delegated: stored.mode(kind).is_delegated(),
+            is_delegated: stored.reconciler(kind).is_delegated(),
             is_being_deleted: stored.metadata.is_being_deleted,
             retries: stored.custom.as_deref().map_or(0, |c| c.retries),
         })

@@ -3,7 +3,7 @@
 use crate::description::{Rule, Scope};
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, CheckFn, Context, Findings};
-use crate::settings::Problems;
+use crate::settings::SettingsErrors;
 use crate::suggest::nearest_name;
 use crate::upstream::go;
 
@@ -15,9 +15,13 @@ pub(crate) static RULE: Check = Check::new(
     CheckFn::Configured(check),
 );
 
-fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
     let settings = context.settings;
-    let Some(value) = context.kind.mode(context.new_managed_by()).controller() else {
+    let Some(value) = context
+        .kind
+        .reconciler(context.new_managed_by())
+        .controller()
+    else {
         return Ok(());
     };
     if !settings.has_allow_list() {

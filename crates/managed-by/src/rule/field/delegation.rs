@@ -6,7 +6,7 @@ use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler, ValueConstraint};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
 use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
-use crate::settings::{Delegation, Problems, Role};
+use crate::settings::{Delegation, Role, SettingsErrors};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
@@ -14,12 +14,12 @@ pub(crate) static RULE: Check = Check::new(
     CheckFn::Configured(check),
 );
 
-fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
     let new = match context.change {
-        Change::Create { object } | Change::Stored { object } => context.mode(object),
+        Change::Create { object } | Change::Stored { object } => context.reconciler(object),
         Change::Update { object, old } => {
-            let new = context.mode(object);
-            if new == context.mode(old) {
+            let new = context.reconciler(object);
+            if new == context.reconciler(old) {
                 return Ok(());
             }
             new
@@ -78,7 +78,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 }
 
 /// Returns a hint on the controller to delegate to.
-fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result<String, Problems> {
+fn delegation_hint(
+    context: &Context<'_>,
+    kind: &str,
+    namespace: &str,
+) -> Result<String, SettingsErrors> {
     let names = context.settings.controllers_for(kind, namespace)?;
     let is_accepted = |name: &&str| match context.kind.constraint {
         ValueConstraint::OneOf(values) => values.contains(name),
@@ -94,7 +98,7 @@ fn delegation_hint(context: &Context<'_>, kind: &str, namespace: &str) -> Result
 
 /// Returns true if the user is a listed status writer of a kind, and so may create its children. Children need not be delegated,
 /// because the rule already checked their owner.
-fn is_controller_of(context: &Context<'_>, kind: &str) -> Result<bool, Problems> {
+fn is_controller_of(context: &Context<'_>, kind: &str) -> Result<bool, SettingsErrors> {
     let (settings, user) = (context.settings, &context.request.user);
     if let Some(writers) = settings.builtin_writers(kind)?
         && is_listed(user, &writers)

@@ -24,8 +24,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let kind = context.kind;
     // If the API defaults the field, updates add the reserved value to older objects.
     let is_defaulted = kind.defaulted
-        && context.mode(object) == Reconciler::BuiltIn
-        && context.mode(old) == Reconciler::BuiltIn;
+        && context.reconciler(object) == Reconciler::BuiltIn
+        && context.reconciler(old) == Reconciler::BuiltIn;
     let unchanged = object.managed_by == old.managed_by || is_defaulted;
     if kind.location == FieldLocation::Workload && !unchanged {
         let value = BadValue::Pointer(object.managed_by.as_deref().map(Into::into));

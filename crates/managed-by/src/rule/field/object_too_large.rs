@@ -6,7 +6,7 @@ use crate::kind::FieldLocation;
 use crate::object::Object;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
-use crate::settings::Problems;
+use crate::settings::SettingsErrors;
 
 /// Maximum request size of PolicyServer: the default limit of its HTTP library, which is not configurable.
 const LARGEST_REQUEST: usize = 2 << 20;
@@ -27,7 +27,7 @@ pub(crate) static RULE: Check = Check::new(
     CheckFn::Configured(check),
 );
 
-fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
     let object = match context.change {
         Change::Create { object } | Change::Stored { object } | Change::Update { object, .. } => {
             object
@@ -52,11 +52,14 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), P
 
 /// Returns true if the policy must review every status update of the object: it is delegated, or its kind has listed writers. Other
 /// workloads keep working if their updates are too large for the policy.
-fn requires_status_review(context: &Context<'_>, object: &Object<'_>) -> Result<bool, Problems> {
+fn requires_status_review(
+    context: &Context<'_>,
+    object: &Object<'_>,
+) -> Result<bool, SettingsErrors> {
     if context.kind.location != FieldLocation::Workload {
         return Ok(false);
     }
-    Ok(context.mode(object).is_delegated()
+    Ok(context.reconciler(object).is_delegated()
         || context
             .settings
             .builtin_writers(context.kind.name)?

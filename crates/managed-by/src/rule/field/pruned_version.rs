@@ -23,8 +23,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if pruned_in.is_empty() {
         return;
     }
-    // Without a finalizer, the object is gone after the write. With one, a controller may still create objects from it: KubeRay's cleanup
-    // Job runs wherever the field is unset.
+    // Without a finalizer, the object is gone after the write. With one, a controller may still create objects from it: KubeRay runs its
+    // cleanup Job whenever the field is unset.
     let metadata = &context.change.object().metadata;
     let has_finalizers = metadata
         .finalizers
@@ -43,7 +43,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
             context.change,
             Change::Create { .. } | Change::Stored { .. }
         ) {
-            // A create removes nothing from a stored object, and the audit reads stored objects in every version.
+            // A create can't remove a stored value, and the audit scanner submits stored objects in any served version.
             findings.warn(error);
         } else {
             findings.push(error);

@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, Scope};
 use crate::rule::{Check, CheckFn, Context, Findings};
-use crate::settings::ReservedValue;
+use crate::settings::ReservedValuePolicy;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/reserved", include_str!("reserved.md"))
@@ -13,7 +13,7 @@ pub(crate) static RULE: Check = Check::new(
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let kind = context.kind;
     // If the API defaults the field to this value, users can't leave it out.
-    if kind.defaulted || context.settings.reserved_value() == ReservedValue::Allow {
+    if kind.defaulted || context.settings.reserved_value_policy() == ReservedValuePolicy::Allow {
         return;
     }
     if let Some(value) = context

@@ -3,7 +3,7 @@
 use crate::description::{Enforcement, Rule};
 use crate::kind::{EXTERNAL_CONTROLLERS, Kind, RESERVED_VALUES};
 use crate::rule::{Check, CheckFn, Context, Findings};
-use crate::settings::Problems;
+use crate::settings::SettingsErrors;
 use crate::suggest::nearest;
 
 /// Domains of the Kubernetes project, including their subdomains.
@@ -27,7 +27,7 @@ fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
         .chain(declared)
 }
 
-fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
     let Some(value) = context.new_managed_by() else {
         return Ok(());
     };

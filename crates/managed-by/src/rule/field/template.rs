@@ -101,7 +101,7 @@ fn orphan_reason<'k>(
         Some(kind) => (kind, nested.parent_managed_by.as_deref()),
         None => (outer, outer_managed_by),
     };
-    match parent.mode(parent_value) {
+    match parent.reconciler(parent_value) {
         Reconciler::BuiltIn => Some(OrphanReason::BuiltInParent),
         Reconciler::Delegated(same) if same == value => {
             (value == MULTIKUEUE).then_some(OrphanReason::CopiedByMultiKueue)

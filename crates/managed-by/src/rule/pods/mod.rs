@@ -1,7 +1,7 @@
 //! `pods/delegated-owner`
 
 use crate::cluster::{Cluster, JobLookup, LookupError};
-use crate::decode::{Malformed, decode};
+use crate::decode::{DecodeError, decode};
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
 use crate::kind::{JOB, Reconciler, is_job};
@@ -72,7 +72,7 @@ fn check<'a>(
     if job.metadata.uid != owner.uid {
         return Ok(None);
     }
-    let Reconciler::Delegated(controller) = job.mode(&JOB) else {
+    let Reconciler::Delegated(controller) = job.reconciler(&JOB) else {
         return Ok(None);
     };
     let path = format!("metadata.ownerReferences[{}]", owner.index);
@@ -86,7 +86,7 @@ fn check<'a>(
     ))
 }
 
-fn decode_job(bytes: &[u8]) -> Result<Object<'_>, Malformed> {
+fn decode_job(bytes: &[u8]) -> Result<Object<'_>, DecodeError> {
     let job = decode(bytes, ObjectSeed(&JOB))?;
-    job.ok_or_else(|| Malformed::unexpected("", "an object", "null"))
+    job.ok_or_else(|| DecodeError::unexpected("", "an object", "null"))
 }

@@ -8,7 +8,7 @@ use crate::kind::{FieldLocation, StatusRules};
 use crate::object::Object;
 use crate::request::{Change, UserInfo};
 use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
-use crate::settings::Problems;
+use crate::settings::SettingsErrors;
 use crate::upstream::go;
 
 /// Maximum number of writers in a message.
@@ -28,8 +28,12 @@ pub(crate) static BUILTIN: Check = Check::new(
     CheckFn::Configured(check_builtin),
 );
 
-fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
-    let Some(name) = stored(context).and_then(|stored| context.mode(stored).controller()) else {
+fn check_delegated<'a>(
+    context: &Context<'a>,
+    findings: &mut Findings<'a>,
+) -> Result<(), SettingsErrors> {
+    let Some(name) = stored(context).and_then(|stored| context.reconciler(stored).controller())
+    else {
         return Ok(());
     };
     let controller = context.settings.controller(name)?;
@@ -42,8 +46,11 @@ fn check_delegated<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Re
     Ok(())
 }
 
-fn check_builtin<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), Problems> {
-    let stored = stored(context).filter(|stored| !context.mode(stored).is_delegated());
+fn check_builtin<'a>(
+    context: &Context<'a>,
+    findings: &mut Findings<'a>,
+) -> Result<(), SettingsErrors> {
+    let stored = stored(context).filter(|stored| !context.reconciler(stored).is_delegated());
     let Some(stored) = stored else {
         return Ok(());
     };
@@ -103,7 +110,7 @@ fn deny<'a>(
     }
     let user = go::quote(&context.request.user.username);
     let brief = format!("{user} may not write the status of {target}");
-    findings.push(FieldError::unauthorized("status", detail).with_short_detail(brief));
+    findings.push(FieldError::user_forbidden("status", detail).with_short_detail(brief));
 }
 
 /// Returns true if a user or one of the user's groups is listed.

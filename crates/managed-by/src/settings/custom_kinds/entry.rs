@@ -10,8 +10,8 @@ use super::validation::{
 };
 use crate::decode::{Node, Path, Type, quote_or_size};
 use crate::kind::{self, EXTERNAL_CONTROLLERS, FieldLocation, Kind, StatusRules, ValueConstraint};
+use crate::settings::error::SettingsError;
 use crate::settings::parser::{Parser, declare_keys};
-use crate::settings::problem::Problem;
 use crate::upstream::names::is_managed_by;
 
 declare_keys!(Key {
@@ -74,7 +74,7 @@ impl<'a> CustomKind<'a> {
         if got != Type::Object {
             let got = got.name();
             let text = format!("Invalid value: {got}: must be an object that declares a kind");
-            parser.push(Problem::new(path, text));
+            parser.push(SettingsError::new(path, text));
             return kind;
         }
         let mut given = Vec::new();
@@ -114,7 +114,7 @@ impl<'a> CustomKind<'a> {
         });
         for (name, key, expected) in REQUIRED_KEYS {
             if !given.contains(&key) {
-                parser.push(Problem::missing(&Path::Member(path, name), expected));
+                parser.push(SettingsError::missing(&Path::Member(path, name), expected));
             }
         }
         kind
@@ -187,7 +187,7 @@ impl<'a> CustomKind<'a> {
             let text = format!(
                 "Duplicate value: \"{kind}\": {kind}.{group} is a built-in kind of this policy"
             );
-            parser.push(Problem::semantic(&Path::Member(path, "kind"), text));
+            parser.push(SettingsError::semantic(&Path::Member(path, "kind"), text));
         }
         if let Some(reserved) = self.reserved_value.as_deref().filter(|r| !r.is_empty()) {
             let path = Path::Member(path, "reserved_value");
@@ -196,13 +196,13 @@ impl<'a> CustomKind<'a> {
                 let text = format!(
                     "Invalid value: {value}: must be the kind's built-in controller, not an external controller"
                 );
-                parser.push(Problem::semantic(&path, text));
+                parser.push(SettingsError::semantic(&path, text));
             } else if !self.accepts(reserved) {
                 let value = quote_or_size(reserved, "string");
                 let text = format!(
                     "Invalid value: {value}: must be one of the values that `format` accepts"
                 );
-                parser.push(Problem::semantic(&path, text));
+                parser.push(SettingsError::semantic(&path, text));
             }
         }
         if let Some(status) = &self.status {

@@ -6,8 +6,8 @@ mod validation;
 
 use std::borrow::Cow;
 
+use super::error::{SettingsError, SettingsErrors};
 use super::parser::Parser;
-use super::problem::{Problem, Problems};
 use crate::decode::{Node, Path, Raw, Type};
 use crate::request::GroupVersionKind;
 
@@ -44,7 +44,7 @@ impl<'a> CustomKinds<'a> {
     pub(super) fn find(
         self,
         wanted: &GroupVersionKind<'_>,
-    ) -> Result<Option<CustomKind<'a>>, Problems> {
+    ) -> Result<Option<CustomKind<'a>>, SettingsErrors> {
         let mut parser = Parser::without_semantic_checks();
         for (index, entry) in self.entries(&mut parser).iter().enumerate() {
             let has = |key: &str, wanted: &str| {
@@ -100,7 +100,7 @@ impl<'a> CustomKinds<'a> {
         let count = self.section.map_or(0, |section| section.elements().len());
         if count > MAX_KINDS {
             let text = format!("Too many: {count}: must have at most {MAX_KINDS} items");
-            parser.push(Problem::new(&PATH, text));
+            parser.push(SettingsError::new(&PATH, text));
             return;
         }
         let all = self.all(parser);
@@ -114,7 +114,7 @@ impl<'a> CustomKinds<'a> {
                     "{} of {} is declared by item {earlier} already",
                     kind.kind, kind.group
                 );
-                parser.push(Problem::semantic(&path, text));
+                parser.push(SettingsError::semantic(&path, text));
             }
             kind.check(&path, parser);
         }

@@ -10,8 +10,8 @@ use crate::decode::{Path, Raw, Type, quote_or_size};
 use crate::kind::status::{
     CONDITIONS, End, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true,
 };
+use crate::settings::error::SettingsError;
 use crate::settings::parser::{Parser, declare_keys};
-use crate::settings::problem::Problem;
 
 declare_keys!(StatusKey {
     "success" => Success,
@@ -106,7 +106,10 @@ impl<'a> DeclaredStatus<'a> {
             && success.overlaps(failure)
         {
             let text = "Invalid value: must not match the same statuses as `success`";
-            parser.push(Problem::semantic(&Path::Member(path, "failure"), text));
+            parser.push(SettingsError::semantic(
+                &Path::Member(path, "failure"),
+                text,
+            ));
         }
         // Each path with its key.
         let mut paths: Vec<(&str, &str)> = Vec::new();
@@ -131,7 +134,7 @@ impl<'a> DeclaredStatus<'a> {
                 let quote_or_size = quote_or_size(declared, "path");
                 let text =
                     format!("Invalid value: {quote_or_size}: overlaps with a path of `{other}`");
-                parser.push(Problem::semantic(&Path::Member(path, key), text));
+                parser.push(SettingsError::semantic(&Path::Member(path, key), text));
             }
             paths.push((key, declared));
         }
@@ -176,11 +179,11 @@ impl<'a> DeclaredMatcher<'a> {
             ),
             (Some(_), ..) => {
                 let text = "Forbidden: `condition` excludes `path` and `values`";
-                parser.push(Problem::new(path, text));
+                parser.push(SettingsError::new(path, text));
                 return None;
             }
         };
-        parser.push(Problem::missing(&Path::Member(path, key), expected));
+        parser.push(SettingsError::missing(&Path::Member(path, key), expected));
         None
     }
 

@@ -1,7 +1,7 @@
 //! Validation of names, values and paths in entries.
 
+use crate::settings::error::Rejection;
 use crate::settings::parser::ListSchema;
-use crate::settings::problem::Rejection;
 use crate::upstream::names::{MAX_SUBDOMAIN, is_label, is_subdomain};
 
 /// Maximum number of segments in a path.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use managed_by::{AdmissionRequest, FieldLocation, Kind, Problems, Settings, with_kind};
+use managed_by::{AdmissionRequest, FieldLocation, Kind, Settings, SettingsErrors, with_kind};
 use serde_json::json;
 
 use crate::json::{Members, elements, string};
@@ -83,7 +83,10 @@ impl TrackedKind {
     }
 
     /// Parses a custom kind that the settings declare.
-    pub(super) fn declared(entry: &str, settings: &Settings<'_>) -> Result<Option<Self>, Problems> {
+    pub(super) fn declared(
+        entry: &str,
+        settings: &Settings<'_>,
+    ) -> Result<Option<Self>, SettingsErrors> {
         let entry = Members::parse(entry).unwrap_or_default();
         let text = |name| entry.string(name).unwrap_or_default();
         let versions = entry.get("versions").and_then(elements).unwrap_or_default();

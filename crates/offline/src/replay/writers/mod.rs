@@ -6,7 +6,7 @@ mod event;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use managed_by::{Problems, Settings, kinds};
+use managed_by::{Settings, SettingsErrors, kinds};
 
 use event::{AuditEvent, StatusOwner, StatusWrite, TrackedKind};
 
@@ -90,7 +90,7 @@ impl StatusWriters {
     ///
     /// # Errors
     /// Returns all problems of the settings.
-    pub fn new(settings: &str) -> Result<Self, Problems> {
+    pub fn new(settings: &str) -> Result<Self, SettingsErrors> {
         let mut kinds: Vec<_> = kinds()
             .iter()
             .filter_map(|kind| TrackedKind::new(kind))

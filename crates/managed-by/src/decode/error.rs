@@ -7,7 +7,7 @@ use super::locate::locate;
 
 /// Error of decoding a document. Its one-line message never repeats the document's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed(Box<Reason>);
+pub struct DecodeError(Box<Reason>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reason {
@@ -28,7 +28,7 @@ pub(crate) fn duplicate<E: serde::de::Error>() -> E {
     E::custom(DUPLICATE)
 }
 
-impl Malformed {
+impl DecodeError {
     /// Converts an error of `serde_json`, and determines its path.
     #[cold]
     pub(super) fn decoding(text: &str, error: &serde_json::Error) -> Self {
@@ -85,7 +85,7 @@ impl Malformed {
     }
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Reason { path, message } = &*self.0;
         match path.as_deref() {
@@ -95,4 +95,4 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for DecodeError {}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::decode::{MAX_QUOTED, Malformed, Path, Raw, Type, quote_or_size};
+use crate::decode::{DecodeError, MAX_QUOTED, Path, Raw, Type, quote_or_size};
 use crate::release::Release;
 use crate::suggest::nearest;
 
@@ -75,9 +75,9 @@ impl From<&str> for Rejection {
     }
 }
 
-/// Problem in the settings.
+/// Error in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct SettingsError {
     path: String,
     text: String,
     suggestion: Option<String>,
@@ -88,8 +88,8 @@ pub struct Problem {
 }
 
 /// Constructors are cold, because settings are usually valid and parsed for every request.
-impl Problem {
-    /// Returns the path: `rules["managed-by/format"]`.
+impl SettingsError {
+    /// Returns the path, such as `rules["managed-by/format"]`.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -104,7 +104,7 @@ impl Problem {
         self.is_key
     }
 
-    /// Returns the suggested replacement: for the key at the path if [`Problem::is_key`], otherwise for the value.
+    /// Returns the suggested replacement: for the key at the path if [`SettingsError::is_key`], otherwise for the value.
     pub fn suggestion(&self) -> Option<&str> {
         self.suggestion.as_deref()
     }
@@ -234,7 +234,7 @@ fn minor(version: &str) -> &str {
     version.get(..end).unwrap_or(version)
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.text)
     }
@@ -245,13 +245,13 @@ const MAX_PROBLEMS: usize = 50;
 
 /// Problems in the settings. Never empty outside of this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problems {
-    list: Vec<Problem>,
+pub struct SettingsErrors {
+    list: Vec<SettingsError>,
     /// Number of further problems.
     more: usize,
 }
 
-impl Problems {
+impl SettingsErrors {
     pub(super) fn new() -> Self {
         Self {
             list: Vec::new(),
@@ -260,7 +260,7 @@ impl Problems {
     }
 
     /// Adds a problem. Beyond [`MAX_PROBLEMS`], only counts it and doesn't format its text.
-    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
+    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> SettingsError) {
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(problem());
         } else {
@@ -273,20 +273,20 @@ impl Problems {
     }
 
     /// Creates a problem for settings that are not JSON.
-    pub(crate) fn malformed(malformed: &Malformed) -> Self {
+    pub(crate) fn malformed(malformed: &DecodeError) -> Self {
         Self {
-            list: vec![Problem::new(&Path::Root, malformed.to_string())],
+            list: vec![SettingsError::new(&Path::Root, malformed.to_string())],
             more: 0,
         }
     }
 
     /// Returns the first 50 problems, in the order of the settings.
-    pub fn as_slice(&self) -> &[Problem] {
+    pub fn as_slice(&self) -> &[SettingsError] {
         &self.list
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for SettingsErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [problem] = self.as_slice() {
             return write!(f, "invalid settings: {problem}");
@@ -304,4 +304,4 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for SettingsErrors {}
