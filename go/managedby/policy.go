@@ -46,7 +46,7 @@ func WithSettings(settings []byte) Option {
 	}
 }
 
-// WithReleases sets the releases to evaluate, by default all.
+// WithReleases sets the releases to evaluate. The default is all releases.
 func WithReleases(releases ...Release) Option {
 	return func(p *Policy) error {
 		if len(releases) == 0 {

@@ -9,7 +9,7 @@
 // A write that a release would deny is not sent, and the code under test gets the API server's error. A server-side apply is sent
 // first and its result checked, because only the API server can compute it.
 //
-// Each finding is reported once. At its end, a test logs how many writes were checked, and fails if there were none.
+// Each finding is reported once. When a test ends, it logs how many writes were checked, and fails if there were none.
 package managedbyclient
 
 import (
@@ -36,7 +36,7 @@ import (
 // Option configures the checks.
 type Option func(*writeChecker)
 
-// WithReleases sets the releases to check, by default all.
+// WithReleases sets the releases to check. The default is all releases.
 func WithReleases(releases ...managedby.Release) Option {
 	return func(w *writeChecker) { w.options = append(w.options, managedby.WithReleases(releases...)) }
 }
@@ -127,7 +127,7 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 // and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	w := &writeChecker{report: report.Options{Located: true}, created: report.CallersLine()}
+	w := &writeChecker{report: report.Options{Located: true}, createdAt: report.CallersLine()}
 	for _, option := range options {
 		option(w)
 	}

@@ -63,7 +63,7 @@ func TestNoWriteIsChecked(t *testing.T) {
 			if err := builder(r).Build().Create(t.Context(), other); err != nil {
 				t.Error(err)
 			}
-		}, "no write was checked, of 1", ""},
+		}, "none of 1 writes was checked", ""},
 		"no write, which is allowed": {
 			func(_ *testing.T, r *recorded.T) { builder(r, managedbyclient.AllowNoWrites()).Build() }, "", "checked 0 of 0 writes",
 		},

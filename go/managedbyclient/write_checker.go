@@ -34,8 +34,8 @@ type writeChecker struct {
 	reader        client.Reader
 	policy        *managedby.Policy
 	allowNoWrites bool
-	// created is the line that created the checker.
-	created string
+	// createdAt is the line that created the checker.
+	createdAt string
 	// writes counts the writes that reached the checker, and checked the evaluated ones.
 	writes, checked atomic.Int64
 }
@@ -44,22 +44,22 @@ type writeChecker struct {
 func (w *writeChecker) summarize() {
 	w.t.Helper()
 	writes, checked := w.writes.Load(), w.checked.Load()
-	if checked > 0 || w.allowNoWrites || isOver(w.t.T) {
+	if checked > 0 || w.allowNoWrites || failedOrSkipped(w.t.T) {
 		w.t.Summarize(false, fmt.Sprintf("managedbyclient: checked %d of %d writes", checked, writes))
 		return
 	}
-	reason := "no write reached the client: the code under test has another one, or a second WithInterceptorFuncs replaced managedbyclient.Funcs"
+	reason := "no write reached the client: the code under test uses another client, or a second WithInterceptorFuncs replaced managedbyclient.Funcs"
 	if writes > 0 {
-		reason = fmt.Sprintf("no write was checked, of %d: their kinds have no rules, or the API server rejects them before it validates the object", writes)
+		reason = fmt.Sprintf("none of %d writes was checked: their kinds have no rules, or the API server rejects them before it validates the object", writes)
 	}
-	if w.created != "" {
-		reason = w.created + ": " + reason
+	if w.createdAt != "" {
+		reason = w.createdAt + ": " + reason
 	}
 	w.t.Summarize(true, reason+". If that is expected, use managedbyclient.AllowNoWrites()")
 }
 
-// isOver reports whether a test failed or was skipped.
-func isOver(t managedbytest.T) bool {
+// failedOrSkipped reports whether a test failed or was skipped.
+func failedOrSkipped(t managedbytest.T) bool {
 	state, ok := t.(interface {
 		Failed() bool
 		Skipped() bool
@@ -92,14 +92,14 @@ func (w *writeChecker) update(ctx context.Context, c client.Client, subResource 
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
 	}
-	what := call("Update", subResource)
-	if err := w.check(ctx, what, change); err != nil {
+	method := call("Update", subResource)
+	if err := w.check(ctx, method, change); err != nil {
 		return err
 	}
 	sent := statusOf(obj)
 	err := write()
 	if err == nil && subResource == "" {
-		w.logIgnoredStatus(what, kind, old, sent, obj)
+		w.logIgnoredStatus(method, kind, old, sent, obj)
 	}
 	return err
 }
@@ -108,13 +108,13 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 	w.t.Helper()
 	w.writes.Add(1)
 	kind, old := w.stored(ctx, c, subResource, obj)
-	what := call("Patch", subResource)
+	method := call("Patch", subResource)
 	if patch.Type() == types.ApplyPatchType {
 		data, err := patch.Data(obj)
 		if err != nil {
 			return write() // The client returns the error.
 		}
-		a := applied{what: what, subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(obj), old: old, sent: data, into: obj, dryRun: dryRun}
+		a := serverSideApply{method: method, subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(obj), old: old, sent: data, into: obj, dryRun: dryRun}
 		if _, partial := obj.(*metav1.PartialObjectMetadata); partial {
 			a.into = nil
 		}
@@ -131,22 +131,22 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: patched, OldObject: old,
 	}
-	if err := w.check(ctx, what, change); err != nil {
+	if err := w.check(ctx, method, change); err != nil {
 		return err
 	}
 	err = write()
 	if err == nil && subResource == "" && !dryRun {
-		w.logIgnoredStatus(what, kind, old, statusOf(patched), obj)
+		w.logIgnoredStatus(method, kind, old, statusOf(patched), obj)
 	}
 	return err
 }
 
 // logIgnoredStatus logs that the API server ignored a changed status in a write of the main resource.
-func (w *writeChecker) logIgnoredStatus(what string, kind schema.GroupVersionKind, old client.Object, sent any, returned client.Object) {
+func (w *writeChecker) logIgnoredStatus(method string, kind schema.GroupVersionKind, old client.Object, sent any, returned client.Object) {
 	w.t.Helper()
 	before := statusOf(old)
 	if sent != nil && !reflect.DeepEqual(sent, before) && reflect.DeepEqual(statusOf(returned), before) {
-		w.t.Logf("%s of %s %v: the changed status is ignored: use Status().%s", what, kind.Kind, client.ObjectKeyFromObject(old), what)
+		w.t.Logf("%s of %s %v: the changed status is ignored: use Status().%s", method, kind.Kind, client.ObjectKeyFromObject(old), method)
 	}
 }
 
@@ -156,7 +156,7 @@ func statusOf(obj client.Object) any {
 	if err != nil {
 		return nil
 	}
-	u, err := decoded(text)
+	u, err := decode(text)
 	if err != nil {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource s
 	if err != nil {
 		return err
 	}
-	named, err := decoded(text)
+	named, err := decode(text)
 	if err != nil {
 		return err
 	}
@@ -183,17 +183,17 @@ func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource s
 		return err
 	}
 	kind, old := w.stored(ctx, c, subResource, named)
-	return w.checkAfterwards(ctx, c, applied{
-		what: call("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
+	return w.checkAfterwards(ctx, c, serverSideApply{
+		method: call("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
 		sent: sent, into: obj, dryRun: dryRun,
 	}, write)
 }
 
-// applied is a server-side apply.
-type applied struct {
-	what, subResource string
-	kind              schema.GroupVersionKind
-	key               client.ObjectKey
+// serverSideApply describes a server-side apply.
+type serverSideApply struct {
+	method, subResource string
+	kind                schema.GroupVersionKind
+	key                 client.ObjectKey
 	// old is the stored object; nil if there was none.
 	old client.Object
 	// sent is the JSON that the client sends.
@@ -204,34 +204,34 @@ type applied struct {
 }
 
 // checkAfterwards makes an apply and checks its result.
-func (w *writeChecker) checkAfterwards(ctx context.Context, c client.Client, a applied, write func() error) error {
+func (w *writeChecker) checkAfterwards(ctx context.Context, c client.Client, a serverSideApply, write func() error) error {
 	w.t.Helper()
 	before, err := json.Marshal(a.into)
 	if err != nil {
 		return err
 	}
 	switch err := write(); {
-	case isOther(a.subResource):
+	case isUncheckedSubResource(a.subResource):
 		return err
 	case apierrors.IsInvalid(err):
 		// The API server denied it for its own release. The other releases are reported to the test.
-		if is, failed := a.preview(); failed == nil {
-			_ = w.check(ctx, a.what, a.change(is))
+		if result, err := a.preview(); err == nil {
+			_ = w.check(ctx, a.method, a.change(result))
 		}
 		return err
 	case err != nil:
 		return err
 	}
-	is, err := w.outcome(ctx, c, a, before)
-	if err != nil || is == nil {
+	result, err := w.outcome(ctx, c, a, before)
+	if err != nil || result == nil {
 		return err
 	}
-	return w.check(ctx, a.what, a.change(is))
+	return w.check(ctx, a.method, a.change(result))
 }
 
 // change returns the result of an apply as an update or a create.
-func (a applied) change(is client.Object) managedby.Change {
-	change := managedby.Change{Operation: admissionv1.Create, Kind: a.kind, Object: is}
+func (a serverSideApply) change(result client.Object) managedby.Change {
+	change := managedby.Change{Operation: admissionv1.Create, Kind: a.kind, Object: result}
 	if a.old != nil {
 		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, a.subResource, a.old
 	}
@@ -239,14 +239,14 @@ func (a applied) change(is client.Object) managedby.Change {
 }
 
 // outcome returns the object that an apply produced, from the API server's response; nil if it was deleted.
-func (w *writeChecker) outcome(ctx context.Context, c client.Client, a applied, before []byte) (client.Object, error) {
+func (w *writeChecker) outcome(ctx context.Context, c client.Client, a serverSideApply, before []byte) (client.Object, error) {
 	after, err := json.Marshal(a.into)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case a.into != nil && !bytes.Equal(before, after):
-		return decoded(after)
+		return decode(after)
 	case a.dryRun:
 		// The fake client returns nothing for a dry run.
 		return a.preview()
@@ -257,9 +257,9 @@ func (w *writeChecker) outcome(ctx context.Context, c client.Client, a applied, 
 }
 
 // preview returns an approximation of the result of an apply. It does not merge lists in the spec.
-func (a applied) preview() (client.Object, error) {
+func (a serverSideApply) preview() (client.Object, error) {
 	if a.old == nil {
-		return decoded(a.sent)
+		return decode(a.sent)
 	}
 	text, err := json.Marshal(a.old)
 	if err != nil {
@@ -268,19 +268,19 @@ func (a applied) preview() (client.Object, error) {
 	if text, err = jsonpatch.MergePatch(text, a.sent); err != nil {
 		return nil, err
 	}
-	return decoded(text)
+	return decode(text)
 }
 
 // stored looks up the stored object; nil if there is none, or the policy does not check the subresource.
 func (w *writeChecker) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
 	kind, err := c.GroupVersionKindFor(obj)
-	if err != nil || isOther(subResource) {
+	if err != nil || isUncheckedSubResource(subResource) {
 		return kind, nil
 	}
 	return kind, w.get(ctx, c, kind, client.ObjectKeyFromObject(obj))
 }
 
-func isOther(subResource string) bool {
+func isUncheckedSubResource(subResource string) bool {
 	return subResource != "" && subResource != managedby.StatusSubresource
 }
 
@@ -332,22 +332,22 @@ func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj clie
 			text, err = strategicpatch.StrategicMergePatch(text, data, schemaOf)
 		}
 	default:
-		err = fmt.Errorf("a patch of the unknown type %q", patch.Type())
+		err = fmt.Errorf("unknown patch type %q", patch.Type())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return decoded(text)
+	return decode(text)
 }
 
-// decoded decodes an object and preserves integers.
-func decoded(text []byte) (*unstructured.Unstructured, error) {
+// decode decodes an object and preserves integers.
+func decode(text []byte) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	return object, kjson.Unmarshal(text, &object.Object)
 }
 
 // check checks a change. If it is denied, it fails the test and returns the error that the API server would return.
-func (w *writeChecker) check(ctx context.Context, what string, change managedby.Change) error {
+func (w *writeChecker) check(ctx context.Context, method string, change managedby.Change) error {
 	w.t.Helper()
 	findings, err := w.policy.Check(ctx, change)
 	if err != nil {
@@ -361,9 +361,9 @@ func (w *writeChecker) check(ctx context.Context, what string, change managedby.
 	}
 	obj, ok := change.Object.(client.Object)
 	if !ok {
-		return fmt.Errorf("managedbyclient: %T is no object", change.Object)
+		return fmt.Errorf("managedbyclient: %T is not a client.Object", change.Object)
 	}
-	managedbytest.Report(w.t, fmt.Sprintf("%s of %s %v", what, change.Kind.Kind, client.ObjectKeyFromObject(obj)), findings)
+	managedbytest.Report(w.t, fmt.Sprintf("%s of %s %v", method, change.Kind.Kind, client.ObjectKeyFromObject(obj)), findings)
 	return denial(findings)
 }
 
