@@ -29,7 +29,7 @@ const STATUSES: Record<StateId, object[]> = {
 };
 
 /** Transitions that the Job controller makes. */
-const USUAL: [StateId, StateId][] = [
+const JOB_CONTROLLER_TRANSITIONS: [StateId, StateId][] = [
   ["none", "running"],
   ["none", "suspended"],
   ["running", "suspended"],
@@ -58,7 +58,7 @@ export function stateOf(status: unknown): StateId {
   return startTime === undefined || startTime === null ? "none" : "running";
 }
 
-/** An Indexed Job with a success policy, because 1.30 allows `SuccessCriteriaMet` in no other. */
+/** An Indexed Job with a success policy, because 1.30 allows `SuccessCriteriaMet` only in such Jobs. */
 function job(status: object, suspend: boolean): object {
   const spec = { managedBy: "example.com/controller", completions: 1, completionMode: "Indexed", successPolicy: { rules: [{ succeededCount: 1 }] }, suspend };
   return { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec, status };
@@ -90,5 +90,5 @@ export function transitionsOf(request: AdmissionRequest, isRequestAllowed: boole
   const statusOf = (object: object | null | undefined): unknown => (object as { status?: unknown } | null | undefined)?.status;
   const [from, to] = [stateOf(statusOf(request.oldObject)), stateOf(statusOf(request.object))];
   const outcome = isRequestAllowed ? "allowed" : isPossible(from, to, settings, release) ? "denied" : "forbidden";
-  return { from, to, outcome, possible: USUAL.filter(([a, b]) => isPossible(a, b, settings, release)) };
+  return { from, to, outcome, possible: JOB_CONTROLLER_TRANSITIONS.filter(([a, b]) => isPossible(a, b, settings, release)) };
 }
