@@ -298,11 +298,11 @@ crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/sett
 crates/js/npm/node_modules crates/js/playground/node_modules $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package-lock.json
 	cd $* && npm ci --ignore-scripts --silent && touch node_modules
 
-.PHONY: fuel-update
-fuel-update: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
+.PHONY: update-costs
+update-costs: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
 	UPDATE_COSTS=1 cargo test --quiet $(TEST_PACKAGES) --test policy costs::
 
-.PHONY: update-parity verify-parity parity-live match-conditions-upstream oracle
+.PHONY: update-parity verify-parity parity-random match-conditions-upstream oracle
 update-parity: oracle ## Update the test vectors with kube-apiserver's code (needs Go)
 	cargo run --quiet --package managed-by-parity -- update
 
@@ -311,7 +311,7 @@ verify-parity: oracle # Fail if the test vectors are out of date
 
 CASES ?= 100000
 SEED ?= 1
-parity-live: oracle ## Compare the library with kube-apiserver's code on CASES cases generated from SEED (needs Go)
+parity-random: oracle ## Compare the library with kube-apiserver's code on CASES cases generated from SEED (needs Go)
 	cargo run --quiet --profile live --package managed-by-parity -- live $(CASES) $(SEED) $(RELEASES)
 
 MATCH_CASES := $(CURDIR)/target/match-cases.ndjson

@@ -12,16 +12,16 @@ pub struct Counts {
     pub cases: u64,
     /// Cases that all releases deny.
     pub denied: u64,
-    /// Cases that only some releases deny. The policy accepts them with warnings that list these releases.
-    pub disputed: u64,
+    /// Cases that only some releases deny. The policy allows them with warnings that list these releases.
+    pub version_dependent: u64,
 }
 
 impl Counts {
     /// Checks a case.
     ///
     /// # Errors
-    /// If it is denied although a release accepts it, accepted although all releases deny it, or the warnings do not list exactly
-    /// the releases that deny it.
+    /// If the case is denied although a release allows it, or allowed although all releases deny it, or if the warnings do not list
+    /// exactly the releases that deny it.
     pub fn check(&mut self, case: &Case) -> Result<()> {
         self.cases = self.cases.saturating_add(1);
         let text = case.request().to_string();
@@ -42,13 +42,13 @@ impl Counts {
             self.denied = self.denied.saturating_add(1);
             (false, ReleaseSet::default())
         } else {
-            let is_disputed = u64::from(!denying.is_empty());
-            self.disputed = self.disputed.saturating_add(is_disputed);
+            let is_version_dependent = u64::from(!denying.is_empty());
+            self.version_dependent = self.version_dependent.saturating_add(is_version_dependent);
             (true, denying)
         };
         ensure!(
             (verdict.decision.is_allowed(), listed) == expected,
-            "{}: denied by {denying}; without a release allowed: {}, releases listed: {listed}",
+            "{}: denied by {denying}; without kubernetes_version: allowed = {}, releases in warnings: {listed}",
             case.name,
             verdict.decision.is_allowed()
         );

@@ -7,8 +7,8 @@ pub mod compare;
 pub mod default_release;
 pub mod difference;
 pub mod generate;
-pub mod live;
 pub mod oracle;
+pub mod random;
 pub mod trace;
 
 pub mod vector;

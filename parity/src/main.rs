@@ -9,7 +9,7 @@ use managed_by::Release;
 use managed_by_parity::default_release::Counts;
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::write_lines;
-use managed_by_parity::{cases, live, oracle, trace, vector};
+use managed_by_parity::{cases, oracle, random, trace, vector};
 
 #[derive(Parser)]
 #[command(about)]
@@ -18,15 +18,15 @@ enum Command {
     Update,
     /// Fail if an update would change the vectors
     Verify,
-    /// Compare upstream's code and the library on generated cases
-    Live {
+    /// Compare upstream's code and the library on randomly generated cases
+    Random {
         cases: u64,
         seed: u64,
-        /// Releases to compare, by default all
+        /// Releases to compare (default: all)
         releases: Vec<Release>,
     },
     /// Compare the library's verdicts without a release and with each release on generated cases
-    Unset { cases: u64, seed: u64 },
+    DefaultRelease { cases: u64, seed: u64 },
 }
 
 #[expect(clippy::print_stdout, reason = "a command")]
@@ -34,12 +34,12 @@ fn main() -> Result<()> {
     let line = match Command::parse() {
         Command::Update => update(),
         Command::Verify => verify(),
-        Command::Live {
+        Command::Random {
             cases,
             seed,
             releases,
-        } => live(cases, seed, &or_all(releases)),
-        Command::Unset { cases, seed } => compare_default_release(cases, seed),
+        } => compare_random(cases, seed, &or_all(releases)),
+        Command::DefaultRelease { cases, seed } => compare_default_release(cases, seed),
     }?;
     println!("{line}");
     Ok(())
@@ -57,12 +57,12 @@ fn or_all(releases: Vec<Release>) -> Vec<Release> {
     clippy::print_stdout,
     reason = "a long-running command reports its progress"
 )]
-fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
+fn compare_random(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
     ensure!(cases > 0, "no cases");
     let mut mismatches = 0_u64;
     for &release in releases {
         let start = Instant::now();
-        let report = live::run(release, cases, seed)?;
+        let report = random::run(release, cases, seed)?;
         mismatches = mismatches.saturating_add(report.mismatches);
         println!(
             "{release}: {} cases, {} denied, {} mismatches, {:.1} s",
@@ -78,7 +78,7 @@ fn live(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
         }
     }
     ensure!(mismatches == 0, "{mismatches} mismatches");
-    Ok(format!("seed {seed}: no mismatch"))
+    Ok(format!("seed {seed}: no mismatches"))
 }
 
 fn compare_default_release(cases: u64, seed: u64) -> Result<String> {
@@ -97,7 +97,7 @@ fn update() -> Result<String> {
     for file in vector::FILES {
         let cases = cases::read(file)?;
         count = count.saturating_add(cases.len());
-        write_lines(&vector::folder().join(file), &oracle::vectors(cases)?)?;
+        write_lines(&vector::directory().join(file), &oracle::vectors(cases)?)?;
     }
     let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
@@ -107,7 +107,10 @@ fn update() -> Result<String> {
 
 fn verify() -> Result<String> {
     let mut count = 0_usize;
-    for entry in fs::read_dir(vector::folder()).context("vectors")?.flatten() {
+    for entry in fs::read_dir(vector::directory())
+        .context("vectors")?
+        .flatten()
+    {
         let name = entry.file_name();
         let is_known = vector::FILES.iter().any(|file| name == *file);
         ensure!(is_known, "{}: unknown vector file", name.display());
@@ -116,14 +119,14 @@ fn verify() -> Result<String> {
         let cases = cases::read(file)?;
         count = count.saturating_add(cases.len());
         let is_same = oracle::vectors(cases)? == vector::read(file)?;
-        ensure!(is_same, "{file} would change: make update-parity");
+        ensure!(is_same, "{file} is out of date: run `make update-parity`");
     }
     let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
     let is_same = traces == trace::vectors()?;
     ensure!(
         is_same,
-        "verdicts on traces would change: make update-parity"
+        "verdicts on traces are out of date: run `make update-parity`"
     );
     Ok(format!("{count} vectors verified"))
 }

@@ -107,8 +107,8 @@ pub const FILES: [&str; 6] = [
     "job-spec-generated.ndjson",
 ];
 
-/// Returns the folder of the vector files.
-pub fn folder() -> PathBuf {
+/// Returns the directory of the vector files.
+pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")
 }
 
@@ -117,7 +117,7 @@ pub fn folder() -> PathBuf {
 /// # Errors
 /// If the file is missing, or a line is not a vector.
 pub fn read(file: &str) -> Result<Vec<Vector>> {
-    read_lines(&folder().join(file))
+    read_lines(&directory().join(file))
 }
 
 /// Reads a file with one JSON value per line.

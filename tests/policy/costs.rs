@@ -1,6 +1,6 @@
 //! Compares the fuel of requests and the module's size with the record in `costs.tsv`, and checks that costs grow linearly.
 //!
-//! wasmi counts 2.9 times as much fuel as wasmtime for a status update. `make fuel-update` writes the record.
+//! wasmi counts 2.9 times as much fuel as wasmtime for a status update. `make update-costs` writes the record.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -109,12 +109,12 @@ fn costs_do_not_exceed_the_record() {
     }
     let record = record();
     let names = |costs: &BTreeMap<String, u64>| costs.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&costs), names(&record), "make fuel-update");
+    assert_eq!(names(&costs), names(&record), "make update-costs");
     for (name, &cost) in &costs {
         let recorded = record[name];
         assert!(
             cost * 100 <= recorded * (100 + TOLERANCE),
-            "{name}: {cost}, recorded {recorded}; if it is worth it, `make fuel-update`"
+            "{name}: {cost}, recorded {recorded}; if it is worth it, `make update-costs`"
         );
     }
 }

@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::examples::{self, Example};
 
-/// Writes each request of a folder with the policy's response, and the numbers of allowed and denied requests.
+/// Writes each request of a directory with the policy's response, and the numbers of allowed and denied requests.
 ///
 /// # Errors
-/// If the folder cannot be read, the policy fails, or the output cannot be written.
-pub fn run(out: &mut impl Write, policy: &Policy, folder: &Path) -> Result<()> {
+/// If the directory cannot be read, the policy fails, or the output cannot be written.
+pub fn run(out: &mut impl Write, policy: &Policy, directory: &Path) -> Result<()> {
     let (mut allowed, mut denied) = (0_usize, 0_usize);
     let mut topic = String::new();
-    for example in examples::read(folder)? {
+    for example in examples::read(directory)? {
         if topic != example.topic() {
             example.topic().clone_into(&mut topic);
             writeln!(out, "{}\n", paint("1;4", &topic))?;

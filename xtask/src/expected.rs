@@ -9,7 +9,7 @@ use anyhow::Result;
 use managed_by::{AdmissionRequest, NoCluster, Release, ReleaseSet, Settings, evaluate};
 use managed_by_parity::generate::Generator;
 use managed_by_parity::{trace, vector};
-use managed_by_testing::expected::Line;
+use managed_by_testing::expected::ExpectedResult;
 use managed_by_testing::library::validate_in;
 use serde_json::{Value, json};
 
@@ -96,9 +96,9 @@ pub fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn line((name, request, settings): &Input) -> Result<Line> {
+fn line((name, request, settings): &Input) -> Result<ExpectedResult> {
     let (request, text) = (request.to_string(), settings.to_string());
-    Ok(Line {
+    Ok(ExpectedResult {
         name: name.clone(),
         response: serde_json::to_value(validate_in(&NoCluster, &request, &text))?,
         evaluation: evaluation(&request, &text)?,

@@ -57,8 +57,8 @@ pub fn all() -> Result<Vec<Generated>> {
 pub fn write(files: Vec<Generated>) -> Result<()> {
     for Generated { path, text } in files {
         let path = root(&path);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
         }
         fs::write(&path, text).with_context(|| path.display().to_string())?;
     }

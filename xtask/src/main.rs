@@ -19,7 +19,7 @@ enum Command {
     Demo {
         /// Annotated module
         module: PathBuf,
-        /// Folder with a folder of requests for each topic
+        /// Directory with a directory of requests for each topic
         examples: PathBuf,
     },
     /// Add Kubewarden's metadata to a module, as `kwctl annotate` does

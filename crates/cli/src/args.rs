@@ -41,12 +41,12 @@ pub(crate) struct Args {
 /// Command to run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Evaluate manifests as if they were created: YAML, JSON, lists, folders
+    /// Evaluate manifests as if they were created: YAML, JSON, lists, directories
     #[command(
         after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github\n  managed-by lint manifests/ --baseline old.json --write-baseline"
     )]
     Lint(LintArgs),
-    /// Evaluate the updates between two files or folders, or since a commit
+    /// Evaluate the updates between two files or directories, or since a commit
     #[command(
         after_help = "Examples:\n  managed-by diff stored.yaml new.yaml\n  managed-by diff --git main manifests/\n  managed-by diff --status old.json new.json --kubernetes all"
     )]
@@ -56,7 +56,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  managed-by review review.json --settings settings.yml\n  managed-by review reviews.ndjson -o ndjson"
     )]
     Review(ReviewArgs),
-    /// Evaluate recorded history: `kubectl get -w -o json`, watch events, audit logs; also gzip and zstd
+    /// Evaluate recorded history: `kubectl get -w -o json`, watch events, audit logs; optionally compressed with gzip or zstd
     #[command(
         after_help = "Examples:\n  kubectl get jobs -A -w -o json | managed-by replay\n  managed-by replay audit-1.log.gz audit-2.log --kubernetes 1.36 --show 5"
     )]
@@ -71,10 +71,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  managed-by rules --kind RayJob\n  managed-by rules --family job-status -o json"
     )]
     Rules {
-        /// List only rules of a family: managed-by, job-spec, job-status, status, status-writer, pods
+        /// List only rules of the given family: managed-by, job-spec, job-status, status, status-writer, pods
         #[arg(long)]
         family: Option<String>,
-        /// List only rules for objects of a kind, such as RayJob
+        /// List only rules for objects of the given kind, such as RayJob
         #[arg(long)]
         kind: Option<String>,
         /// Output format
@@ -145,7 +145,7 @@ pub(crate) enum SettingsCommand {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LintArgs {
-    /// Files, folders, or - for standard input
+    /// Files, directories, or - for standard input
     #[arg(value_name = "PATH", default_value = "-")]
     pub(crate) paths: Vec<PathBuf>,
     /// Apply suggested fixes to the files in place
@@ -157,7 +157,7 @@ pub(crate) struct LintArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// Stored objects: a file, a folder or /dev/null; with --git, the new objects
+    /// Stored objects: a file, a directory or /dev/null; with --git, the new objects
     pub(crate) old: PathBuf,
     /// New objects
     #[arg(required_unless_present = "git", conflicts_with = "git")]
@@ -196,8 +196,8 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ConformanceArgs {
     /// Recordings, as for replay
-    #[arg(value_name = "TRACE", default_value = "-")]
-    pub(crate) traces: Vec<PathBuf>,
+    #[arg(value_name = "RECORDING", default_value = "-")]
+    pub(crate) recordings: Vec<PathBuf>,
     /// Name of the controller in managedBy, or a reserved value for objects that are not delegated
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) controller: String,
@@ -223,7 +223,7 @@ pub(crate) struct ConformanceArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WritersArgs {
-    /// Audit logs, which are merged by time, or - for standard input; also gzip and zstd
+    /// Audit logs, which are merged by time, or - for standard input; optionally compressed with gzip or zstd
     #[arg(value_name = "AUDIT.LOG", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     /// Policy settings, which may declare custom kinds
@@ -234,7 +234,7 @@ pub(crate) struct WritersArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ManifestArgs {
     #[command(flatten)]
-    pub(crate) folders: FolderArgs,
+    pub(crate) directories: DirectoryArgs,
     #[command(flatten)]
     pub(crate) baseline: BaselineArgs,
     #[command(flatten)]
@@ -244,13 +244,13 @@ pub(crate) struct ManifestArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Folders")]
-pub(crate) struct FolderArgs {
-    /// Exclude files and folders by a .gitignore pattern, relative to the working directory, such as 'charts/*/templates'
+#[command(next_help_heading = "Directories")]
+pub(crate) struct DirectoryArgs {
+    /// Exclude files and directories by a .gitignore pattern, relative to the working directory, such as 'charts/*/templates'
     /// (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Apply --exclude also to files given as arguments, as by pre-commit
+    /// Also apply --exclude to files given as arguments, which is how pre-commit passes them
     #[arg(long)]
     pub(crate) force_exclude: bool,
     /// Include files that .gitignore and .ignore exclude
@@ -259,7 +259,7 @@ pub(crate) struct FolderArgs {
     /// Skip files that are neither YAML nor JSON instead of exiting with code 2
     #[arg(long)]
     pub(crate) skip_unreadable: bool,
-    /// Folder that the patterns are relative to, if it is not the working directory.
+    /// Directory that the patterns are relative to, if it is not the working directory.
     #[arg(skip)]
     pub(crate) root: Option<PathBuf>,
 }
@@ -267,10 +267,10 @@ pub(crate) struct FolderArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Baseline")]
 pub(crate) struct BaselineArgs {
-    /// Count the known findings in a file, without denying them
+    /// Baseline file: count the findings that it lists, but don't fail on them
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write all findings to the file of --baseline
+    /// Write all findings to the --baseline file
     #[arg(long)]
     pub(crate) write_baseline: bool,
 }
@@ -283,7 +283,7 @@ pub(crate) struct EvaluationArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
     /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all.
-    /// Releases 1.30 and 1.31 are evaluated with the feature gate `JobManagedBy` on; without it, they drop the field
+    /// Releases 1.30 and 1.31 are evaluated with the feature gate `JobManagedBy` enabled; without it, they drop the field
     #[arg(long, value_name = "RELEASE")]
     pub(crate) kubernetes: Option<Kubernetes>,
     /// Enforcement of a rule: ID=deny, ID=warn or ID=off (repeatable)

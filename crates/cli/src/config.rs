@@ -25,12 +25,12 @@ const RELEASES: &str = r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Config {
-    /// File with the policy's settings, standalone or in a policy manifest, relative to the folder of this file
+    /// File with the policy's settings, standalone or in a policy manifest, relative to the directory of this file
     settings: Option<PathBuf>,
     /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all
     #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = RELEASES)))]
     kubernetes: Option<Kubernetes>,
-    /// Files and folders that lint and diff exclude, relative to the folder of this file
+    /// Files and directories that lint and diff exclude, relative to the directory of this file
     exclude: Vec<String>,
     /// Namespace of objects without one
     namespace: Option<String>,
@@ -48,8 +48,8 @@ pub(crate) fn apply(args: &mut Args) -> Result<(), CliError> {
     }
     match &mut args.command {
         Command::Lint(LintArgs { manifests, .. }) | Command::Diff(DiffArgs { manifests, .. }) => {
-            let (config, folder) = Config::find()?;
-            config.apply_to_manifests(folder, manifests);
+            let (config, directory) = Config::find()?;
+            config.apply_to_manifests(directory, manifests);
         }
         Command::Review(ReviewArgs { evaluation, .. })
         | Command::Replay(ReplayArgs { evaluation, .. }) => {
@@ -66,12 +66,12 @@ pub(crate) fn apply(args: &mut Args) -> Result<(), CliError> {
 }
 
 impl Config {
-    /// Reads the nearest file, if there is one, and returns its folder. Paths are relative to the working directory.
+    /// Reads the nearest file, if there is one, and returns its directory. Paths are relative to the working directory.
     fn find() -> Result<(Self, PathBuf), CliError> {
         let here = env::current_dir()?;
         let mut files = here
             .ancestors()
-            .map(|folder| folder.join("managed-by.toml"));
+            .map(|directory| directory.join("managed-by.toml"));
         let Some(path) = files.find(|path| path.is_file()) else {
             return Ok((Self::default(), PathBuf::new()));
         };
@@ -83,11 +83,11 @@ impl Config {
             let message = format!("{}{}", e.message(), suggestion(e.message()));
             Diagnostic::at(&input.name, span_and_source(&text, &located), message)
         })?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let directory = path.parent().unwrap_or(Path::new(""));
         for file in [&mut config.settings, &mut config.baseline] {
-            *file = file.take().map(|file| folder.join(file));
+            *file = file.take().map(|file| directory.join(file));
         }
-        Ok((config, folder.to_owned()))
+        Ok((config, directory.to_owned()))
     }
 
     /// Applies the defaults for evaluation.
@@ -97,13 +97,13 @@ impl Config {
     }
 
     /// Applies the defaults for files, the namespace, the baseline and evaluation.
-    fn apply_to_manifests(mut self, folder: PathBuf, args: &mut ManifestArgs) {
+    fn apply_to_manifests(mut self, directory: PathBuf, args: &mut ManifestArgs) {
         let baseline = &mut args.baseline.baseline;
         *baseline = baseline.take().or(self.baseline.take());
         args.user.namespace = args.user.namespace.take().or(self.namespace.take());
-        if args.folders.exclude.is_empty() {
-            args.folders.exclude = std::mem::take(&mut self.exclude);
-            args.folders.root = Some(folder);
+        if args.directories.exclude.is_empty() {
+            args.directories.exclude = std::mem::take(&mut self.exclude);
+            args.directories.root = Some(directory);
         }
         self.apply_to_evaluation(&mut args.evaluation);
     }

@@ -5,7 +5,7 @@ use std::io;
 use crate::diagnostic::Diagnostic;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum ExitStatus {
     /// Nothing was denied.
     Accepted = 0,
     /// A request was denied.
@@ -14,15 +14,17 @@ pub(crate) enum Exit {
     Error = 2,
     /// Nothing was evaluated.
     NothingEvaluated = 3,
-    /// The output was closed: the status that a shell reports for a program ended by SIGPIPE.
+    /// The output was closed: the status that a shell reports for a program killed by SIGPIPE.
     BrokenPipe = 141,
 }
 
-impl Exit {
+impl ExitStatus {
     /// Returns the first status whose condition is true.
     pub(crate) fn first(conditions: impl IntoIterator<Item = (bool, Self)>) -> Self {
         let mut conditions = conditions.into_iter().filter(|(is_true, _)| *is_true);
-        conditions.next().map_or(Self::Accepted, |(_, exit)| exit)
+        conditions
+            .next()
+            .map_or(Self::Accepted, |(_, status)| status)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finds manifests in folders.
+//! Finds manifests in directories.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::args::FolderArgs;
+use crate::args::DirectoryArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
 use crate::input::Input;
@@ -21,11 +21,11 @@ pub(crate) struct FileSelector {
 
 impl FileSelector {
     /// Creates a selector. Patterns of `--exclude` are relative to the working directory, patterns of `managed-by.toml` to
-    /// its folder.
+    /// its directory.
     ///
     /// # Errors
     /// Returns an error if a pattern is malformed.
-    pub(crate) fn new(args: &FolderArgs) -> Result<Self, CliError> {
+    pub(crate) fn new(args: &DirectoryArgs) -> Result<Self, CliError> {
         let here = env::current_dir()?;
         let root = here.join(args.root.as_deref().unwrap_or(Path::new("")));
         let mut patterns = GitignoreBuilder::new(root.canonicalize()?);
@@ -44,7 +44,7 @@ impl FileSelector {
         })
     }
 
-    /// Returns true if a pattern excludes the path or a parent folder.
+    /// Returns true if a pattern excludes the path or a parent directory.
     pub(crate) fn is_excluded(&self, path: &Path) -> bool {
         if self.excluded.is_empty() {
             return false;
@@ -55,11 +55,14 @@ impl FileSelector {
             return false;
         };
         let path = parent.join(name);
-        let is_folder = path.is_dir();
-        // Outside the folder, match patterns against the absolute path.
+        let is_directory = path.is_dir();
+        // Outside the directory, match patterns against the absolute path.
         let inside = path.strip_prefix(self.excluded.path());
         let inside = inside.unwrap_or_else(|_| path.strip_prefix("/").unwrap_or(&path));
-        let matched = |path| self.excluded.matched_path_or_any_parents(path, is_folder);
+        let matched = |path| {
+            self.excluded
+                .matched_path_or_any_parents(path, is_directory)
+        };
         inside.is_relative() && matched(inside).is_ignore()
     }
 
@@ -68,7 +71,7 @@ impl FileSelector {
         !(self.excludes_arguments && self.is_excluded(path))
     }
 
-    /// Returns true if a relative path in a folder names a manifest that is not hidden.
+    /// Returns true if a relative path in a directory names a manifest that is not hidden.
     pub(crate) fn is_manifest(path: &Path) -> bool {
         let mut names = path.iter().map(OsStr::as_encoded_bytes);
         let is_hidden = names.any(|name| name.starts_with(b".") || name == b"node_modules");
@@ -76,19 +79,19 @@ impl FileSelector {
         !is_hidden && matches!(extension, Some("yaml" | "yml" | "json"))
     }
 
-    /// Returns the files at paths. Folders are read recursively, sorted by name, without hidden files, `.gitignore` and
-    /// `.ignore` matches, and `node_modules`. A folder without manifests is an error.
+    /// Returns the files at paths. Directories are read recursively, sorted by name, without hidden files, `.gitignore` and
+    /// `.ignore` matches, and `node_modules`. A directory without manifests is an error.
     pub(crate) fn files(&self, paths: &[PathBuf]) -> Vec<Input> {
         let mut files = Vec::new();
         for path in paths {
             if path.is_dir() {
-                let in_folder = self.files_in(path);
-                if in_folder.is_empty() {
-                    let text = "no manifests (.yaml, .yml or .json) in this folder";
+                let in_directory = self.files_in(path);
+                if in_directory.is_empty() {
+                    let text = "no manifests (.yaml, .yml or .json) in this directory";
                     let empty = Diagnostic::of_file(&Input::new(path).name, text);
                     files.push(Input::failed(empty.with_kind(DiagnosticKind::Empty)));
                 }
-                files.extend(in_folder);
+                files.extend(in_directory);
             } else if self.reads_argument(path) {
                 files.push(Input::new(path));
             }
@@ -96,10 +99,10 @@ impl FileSelector {
         files
     }
 
-    fn files_in(&self, folder: &Path) -> Vec<Input> {
+    fn files_in(&self, directory: &Path) -> Vec<Input> {
         let mut files = Vec::new();
         let selector = self.clone();
-        let walk = WalkBuilder::new(folder)
+        let walk = WalkBuilder::new(directory)
             .standard_filters(!self.includes_ignored)
             .hidden(true)
             .require_git(false)
@@ -115,19 +118,19 @@ impl FileSelector {
                 Ok(entry) => entry,
                 Err(e) => {
                     let text = format!("cannot be read: {e}");
-                    let error = Diagnostic::of_file(&Input::new(folder).name, text);
+                    let error = Diagnostic::of_file(&Input::new(directory).name, text);
                     files.push(Input::failed(error));
                     continue;
                 }
             };
             let path = entry.path();
-            let relative = path.strip_prefix(folder).unwrap_or(path);
-            // Do not follow links to folders, because they may form a cycle.
-            let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir()) || path.is_dir();
-            if is_folder || !Self::is_manifest(relative) {
+            let relative = path.strip_prefix(directory).unwrap_or(path);
+            // Do not follow links to directories, because they may form a cycle.
+            let is_directory = entry.file_type().is_none_or(|kind| kind.is_dir()) || path.is_dir();
+            if is_directory || !Self::is_manifest(relative) {
                 continue;
             }
-            let input = Input::in_folder(path);
+            let input = Input::in_directory(path);
             // Reading a FIFO would block until it has a writer.
             let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
             files.push(if is_special {

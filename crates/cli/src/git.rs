@@ -27,7 +27,7 @@ pub(crate) type Side = BTreeMap<PathBuf, Input>;
 
 /// The directory to run git in, and the path to pass, unless it is the whole directory.
 struct Location {
-    folder: PathBuf,
+    directory: PathBuf,
     path: PathBuf,
 }
 
@@ -42,19 +42,19 @@ impl Location {
             }
             .to_owned()
         };
-        // The folder may have been deleted.
-        let mut folders = path.ancestors().filter(|path| or_here(path).is_dir());
-        let folder = folders.next().unwrap_or(path);
+        // The directory may have been deleted.
+        let mut directories = path.ancestors().filter(|path| or_here(path).is_dir());
+        let directory = directories.next().unwrap_or(path);
         Self {
-            folder: or_here(folder),
-            path: path.strip_prefix(folder).unwrap_or(path).to_owned(),
+            directory: or_here(directory),
+            path: path.strip_prefix(directory).unwrap_or(path).to_owned(),
         }
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut git = Command::new("git");
         git.arg("-C")
-            .arg(&self.folder)
+            .arg(&self.directory)
             .arg("--literal-pathspecs")
             .args(args);
         git
@@ -166,7 +166,7 @@ fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
     Some(blob.to_owned())
 }
 
-/// Returns the files at a path that differ between a commit and the working tree: a file, or the manifests in a folder,
+/// Returns the files at a path that differ between a commit and the working tree: a file, or the manifests in a directory,
 /// without links. Tracked files are included even if `.gitignore` matches them.
 ///
 /// # Errors
@@ -202,7 +202,7 @@ pub(crate) fn changes(
     let mut sides = Sides::default();
     let mut hashes = Vec::new();
     for (name, meta) in names {
-        let file = location.folder.join(name);
+        let file = location.directory.join(name);
         let file = file.strip_prefix(".").unwrap_or(&file).to_owned();
         let mut fields = meta.trim_start_matches(':').splitn(4, ' ');
         let [old_mode, new_mode, old_hash] = [(); 3].map(|()| fields.next().unwrap_or_default());
@@ -227,7 +227,7 @@ pub(crate) fn changes(
             sides.old.insert(file.clone(), Input::new(&file));
         }
         if file.is_file() && !file.is_symlink() {
-            let input = Input::in_folder(&file);
+            let input = Input::in_directory(&file);
             sides.new.insert(file, input);
         }
     }

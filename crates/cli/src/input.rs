@@ -15,8 +15,8 @@ pub(crate) struct Input {
     /// The name that the user gave, for messages.
     pub(crate) name: Arc<str>,
     source: Source,
-    /// True if the user named a folder, not the file itself.
-    pub(crate) is_in_folder: bool,
+    /// True if the user named a directory, not the file itself.
+    pub(crate) is_in_directory: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -44,14 +44,14 @@ impl Input {
         Self {
             name: name.into(),
             source,
-            is_in_folder: false,
+            is_in_directory: false,
         }
     }
 
-    /// Creates an input for a file in a folder that the user named.
-    pub(crate) fn in_folder(path: &Path) -> Self {
+    /// Creates an input for a file in a directory that the user named.
+    pub(crate) fn in_directory(path: &Path) -> Self {
         Self {
-            is_in_folder: true,
+            is_in_directory: true,
             ..Self::new(path)
         }
     }
@@ -61,7 +61,7 @@ impl Input {
         Self {
             name: Arc::clone(name),
             source: Source::Bytes(bytes),
-            is_in_folder: true,
+            is_in_directory: true,
         }
     }
 
@@ -70,7 +70,7 @@ impl Input {
         Self {
             name: Arc::clone(&error.file),
             source: Source::Failed(Box::new(error)),
-            is_in_folder: true,
+            is_in_directory: true,
         }
     }
 
@@ -142,7 +142,7 @@ impl Input {
     fn unreadable(&self, error: &io::Error) -> Diagnostic {
         let text = match error.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
-            io::ErrorKind::IsADirectory => "expected a file, got a folder".to_owned(),
+            io::ErrorKind::IsADirectory => "expected a file, got a directory".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
         Diagnostic::of_file(&self.name, text)

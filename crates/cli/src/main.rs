@@ -29,7 +29,7 @@ use anstream::ColorChoice;
 use clap::Parser as _;
 
 use args::Args;
-use exit::{CliError, Exit};
+use exit::{CliError, ExitStatus};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -41,22 +41,22 @@ fn main() -> ExitCode {
     color.write_global();
     let exit = match command::run(args) {
         Ok(exit) => exit,
-        Err(CliError::BrokenPipe) => Exit::BrokenPipe,
+        Err(CliError::BrokenPipe) => ExitStatus::BrokenPipe,
         Err(CliError::Error(text)) => {
             anstream::eprintln!("error: {}", output::plain::plain(&text));
-            Exit::Error
+            ExitStatus::Error
         }
         Err(CliError::Diagnostics(diagnostics)) => {
             for diagnostic in &diagnostics {
                 anstream::eprint!("{}", output::text::diagnostic(diagnostic));
             }
-            Exit::Error
+            ExitStatus::Error
         }
     };
     let exit = match io::stdout().flush() {
         Ok(()) => exit,
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Exit::BrokenPipe,
-        Err(_) => Exit::Error,
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => ExitStatus::BrokenPipe,
+        Err(_) => ExitStatus::Error,
     };
     ExitCode::from(exit as u8)
 }

@@ -8,8 +8,8 @@ use managed_by_offline::replay::{StatusWriter, WriterTotals};
 
 use crate::args::EvaluationArgs;
 use crate::diagnostic::Diagnostic;
-use crate::exit::Exit;
-use crate::report::Outcome;
+use crate::exit::ExitStatus;
+use crate::report::RequestResult;
 
 #[derive(Debug, Default)]
 pub(crate) struct ReplaySummary {
@@ -19,22 +19,22 @@ pub(crate) struct ReplaySummary {
     pub(crate) files: Vec<Arc<str>>,
     pub(crate) tally: Tally,
     /// The first requests with findings.
-    pub(crate) shown: Vec<Outcome>,
+    pub(crate) shown: Vec<RequestResult>,
     /// Unreadable files, and the first skipped records of each kind.
     pub(crate) errors: Vec<Diagnostic>,
 }
 
 impl ReplaySummary {
-    pub(crate) fn exit(&self, args: &EvaluationArgs) -> Exit {
+    pub(crate) fn exit_status(&self, args: &EvaluationArgs) -> ExitStatus {
         let tally = &self.tally;
         let is_warned = tally.warned.max(tally.stored_with_findings) > 0;
         let is_denied = tally.denied > 0 || args.deny_warnings && is_warned;
-        Exit::first([
-            (!self.errors.is_empty(), Exit::Error),
-            (is_denied, Exit::Denied),
+        ExitStatus::first([
+            (!self.errors.is_empty(), ExitStatus::Error),
+            (is_denied, ExitStatus::Denied),
             (
                 self.evaluated_nothing() && !args.allow_empty,
-                Exit::NothingEvaluated,
+                ExitStatus::NothingEvaluated,
             ),
         ])
     }

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use crate::args::EvaluationArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, Source, Span};
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::format::single_line;
 
 pub(crate) fn rule_url(rule: &Rule) -> String {
@@ -44,7 +44,7 @@ pub(crate) struct Report {
     pub(crate) kind: ReportKind,
     /// True if a warning fails the run like a denial.
     pub(crate) denies_warnings: bool,
-    pub(crate) results: Vec<Outcome>,
+    pub(crate) results: Vec<RequestResult>,
     /// Errors, warnings and notes about files and objects.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Unsupported kinds, with the number of objects. The empty name counts documents that are not Kubernetes objects.
@@ -55,13 +55,13 @@ pub(crate) struct Report {
     pub(crate) created: Vec<ObjectName>,
     /// Files that were read; for `diff`, the new files.
     pub(crate) files: Vec<Arc<str>>,
-    /// Hints about probably intended objects, with first position and count.
+    /// Hints, such as for a misspelled kind, with the first position and the number of occurrences.
     pub(crate) hints: BTreeMap<String, (String, u64)>,
     /// True if the input may contain nothing to evaluate, such as a comparison without changes.
     pub(crate) may_be_empty: bool,
     /// Number of unreadable files that are skipped.
     pub(crate) skipped: usize,
-    /// Number of inputs without a document that are not errors: files in folders, or all inputs.
+    /// Number of empty inputs that are not reported as errors: files in directories, and with `--allow-empty` all inputs.
     pub(crate) empty: usize,
     /// Number of values corrected in the files.
     pub(crate) fixed: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Report {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Outcome {
+pub(crate) struct RequestResult {
     pub(crate) file: Arc<str>,
     /// Position of the object's start.
     #[serde(flatten)]
@@ -77,9 +77,9 @@ pub(crate) struct Outcome {
     pub(crate) object: ObjectName,
     #[serde(flatten)]
     pub(crate) operation: Operation,
-    /// A note besides the verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) remark: Option<&'static str>,
+    /// Additional note.
+    #[serde(rename = "remark", skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<&'static str>,
     /// Paths that differ but are not evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unchecked: Vec<String>,
@@ -96,9 +96,9 @@ pub(crate) struct Outcome {
     /// Verdicts per release, if several are evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) releases: Option<ReleaseDecisions>,
-    /// Evaluated releases that drop `managedBy` from the object unless their feature gate is on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dropped_by: Option<ReleaseSet>,
+    /// Evaluated releases that drop `managedBy` from the object unless their feature gate is enabled.
+    #[serde(rename = "droppedBy", skip_serializing_if = "Option::is_none")]
+    pub(crate) releases_dropping_managed_by: Option<ReleaseSet>,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct Annotation<'r> {
     pub(crate) text: String,
     pub(crate) suggestion: Option<&'r str>,
     /// The finding with its request; [`None`] for a diagnostic.
-    pub(crate) finding: Option<(&'r Outcome, &'r Finding)>,
+    pub(crate) finding: Option<(&'r RequestResult, &'r Finding)>,
 }
 
 impl Annotation<'_> {
@@ -160,7 +160,7 @@ impl Finding {
     }
 }
 
-impl Outcome {
+impl RequestResult {
     /// Describes the releases with a finding. Returns [`None`] if no release was requested and all releases agree.
     pub(crate) fn releases_of(&self, finding: &Finding) -> Option<String> {
         let releases = finding.reported.releases?;
@@ -170,7 +170,7 @@ impl Outcome {
                 let denied = releases;
                 ReleaseDecisions { allowed, denied }.to_string()
             }
-            Some(_) => format!("found by {releases}"),
+            Some(_) => format!("in {releases}"),
             None => format!("kube-apiserver {releases} denies it"),
         })
     }
@@ -184,11 +184,11 @@ impl Outcome {
         }
     }
 
-    /// Formats as `UPDATE of Job.batch team-a/pi (status)`.
-    pub(crate) fn request(&self) -> String {
+    /// Describes the request, such as `UPDATE of Job.batch team-a/pi (status)`.
+    pub(crate) fn describe_request(&self) -> String {
         let (object, operation) = (&self.object, self.operation.as_str());
         match self.operation {
-            Operation::Stored => format!("{object}, as it is stored"),
+            Operation::Stored => format!("stored {object}"),
             Operation::UpdateStatus => format!("{operation} of {object} (status)"),
             _ => format!("{operation} of {object}"),
         }
@@ -196,9 +196,9 @@ impl Outcome {
 
     /// Returns a note if any evaluated release drops `managedBy`.
     pub(crate) fn dropped_field_note(&self) -> Option<String> {
-        let releases = self.dropped_by?;
+        let releases = self.releases_dropping_managed_by?;
         Some(format!(
-            "kube-apiserver {releases} drops spec.managedBy unless the feature JobManagedBy is on: the Job is not delegated, and no policy sees it"
+            "kube-apiserver {releases} drops spec.managedBy unless the JobManagedBy feature gate is enabled: the Job is then not delegated, and admission policies don't receive the field"
         ))
     }
 
@@ -224,7 +224,7 @@ impl Outcome {
             span: None,
             object,
             operation,
-            remark: None,
+            note: None,
             unchecked: Vec::new(),
             user: None,
             time: None,
@@ -232,7 +232,7 @@ impl Outcome {
             decision: report.decision,
             warnings: report.warnings,
             releases: report.releases,
-            dropped_by: None,
+            releases_dropping_managed_by: None,
         }
     }
 
@@ -268,16 +268,16 @@ impl Outcome {
 pub(crate) struct Totals {
     pub(crate) evaluated: usize,
     pub(crate) denied: usize,
-    /// Requests accepted with a warning.
+    /// Requests allowed with a warning.
     pub(crate) warned: usize,
     /// Objects and files that could not be evaluated.
     pub(crate) errors: usize,
     /// Other warnings.
     pub(crate) warnings: usize,
     /// Findings suppressed by an exception in the object.
-    pub(crate) by_exception: usize,
+    pub(crate) suppressed_by_exception: usize,
     /// Findings suppressed by the baseline.
-    pub(crate) baseline: usize,
+    pub(crate) suppressed_by_baseline: usize,
 }
 
 impl Report {
@@ -287,9 +287,9 @@ impl Report {
         let suppressions = self
             .results
             .iter()
-            .flat_map(|outcome| &outcome.findings)
+            .flat_map(|result| &result.findings)
             .filter_map(|finding| finding.suppression.as_ref());
-        let baseline = suppressions
+        let suppressed_by_baseline = suppressions
             .clone()
             .filter(|s| **s == Suppression::Baseline)
             .count();
@@ -297,16 +297,16 @@ impl Report {
             evaluated: self.results.len(),
             denied: self.results.len().saturating_sub(allowed.clone().count()),
             warned: allowed
-                .filter(|outcome| outcome.unsuppressed_findings().any(is_warning))
+                .filter(|result| result.unsuppressed_findings().any(is_warning))
                 .count(),
             errors: self.diagnostics_with_level(Level::Error).count(),
             warnings: self.diagnostics_with_level(Level::Warning).count(),
-            by_exception: suppressions.count().saturating_sub(baseline),
-            baseline,
+            suppressed_by_exception: suppressions.count().saturating_sub(suppressed_by_baseline),
+            suppressed_by_baseline,
         }
     }
 
-    /// Returns the diagnostics of a severity.
+    /// Returns the diagnostics with the given level.
     pub(crate) fn diagnostics_with_level(&self, level: Level) -> impl Iterator<Item = &Diagnostic> {
         let diagnostics = self.diagnostics.iter();
         diagnostics.filter(move |diagnostic| diagnostic.level() == level)
@@ -322,15 +322,15 @@ impl Report {
 
     /// Returns all findings, then all diagnostics.
     pub(crate) fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
-        let findings = self.results.iter().flat_map(|outcome| {
-            outcome.findings.iter().map(move |finding| Annotation {
+        let findings = self.results.iter().flat_map(|result| {
+            result.findings.iter().map(move |finding| Annotation {
                 level: finding.level(),
-                file: &outcome.file,
-                span: finding.span.clone().or_else(|| outcome.span.clone()),
+                file: &result.file,
+                span: finding.span.clone().or_else(|| result.span.clone()),
                 id: finding.reported.rule.id().to_owned(),
-                text: format!("{}: {}", outcome.object, outcome.text_of(finding)),
+                text: format!("{}: {}", result.object, result.text_of(finding)),
                 suggestion: finding.reported.suggestion.as_deref(),
-                finding: Some((outcome, finding)),
+                finding: Some((result, finding)),
             })
         });
         let diagnostics = self.sorted_diagnostics().map(|diagnostic| Annotation {
@@ -345,22 +345,22 @@ impl Report {
         findings.chain(diagnostics)
     }
 
-    pub(crate) fn exit(&self, args: &EvaluationArgs) -> Exit {
+    pub(crate) fn exit_status(&self, args: &EvaluationArgs) -> ExitStatus {
         let totals = self.totals();
         let is_warned = totals.warned > 0 || totals.warnings > 0;
         let is_denied = totals.denied > 0 || args.deny_warnings && is_warned;
-        Exit::first([
-            (totals.errors > 0, Exit::Error),
-            (is_denied, Exit::Denied),
+        ExitStatus::first([
+            (totals.errors > 0, ExitStatus::Error),
+            (is_denied, ExitStatus::Denied),
             (
                 self.evaluated_nothing() && !args.allow_empty,
-                Exit::NothingEvaluated,
+                ExitStatus::NothingEvaluated,
             ),
         ])
     }
 
-    /// Returns true if nothing was evaluated although all input could be read. Deleted objects do not count, because they
-    /// need no verdict.
+    /// Returns true if nothing was evaluated although all input could be read. A comparison with deleted objects is not
+    /// empty, although deletions need no verdict.
     pub(crate) fn evaluated_nothing(&self) -> bool {
         let is_empty = self.results.is_empty() && self.deleted.is_empty() && !self.may_be_empty;
         is_empty && self.diagnostics_with_level(Level::Error).next().is_none()
@@ -382,7 +382,7 @@ impl Report {
         }
     }
 
-    /// Removes the diagnostics of a kind. Returns their number.
+    /// Removes the diagnostics of the given kind. Returns their number.
     pub(crate) fn remove_diagnostics(&mut self, kind: DiagnosticKind) -> usize {
         let before = self.diagnostics.len();
         self.diagnostics
@@ -428,7 +428,7 @@ fn serialize_decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::
     map.end()
 }
 
-/// Serializes a finding with its remedy.
+/// Serializes a finding with the rule's help text and page URL.
 fn serialize_with_help<S: Serializer>(
     reported: &ReportedFinding,
     json: S,

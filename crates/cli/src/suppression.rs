@@ -13,7 +13,7 @@ use crate::args::{BaselineArgs, unknown_rule};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Level};
 use crate::exit::CliError;
 use crate::input::Input;
-use crate::report::{Finding, Outcome, Report, Suppression};
+use crate::report::{Finding, Report, RequestResult, Suppression};
 
 /// The annotation that lists an object's exceptions. Its domain is the domain of the project's pages.
 pub(crate) const ANNOTATION: &str = "managed-by-policy.github.io/except";
@@ -60,9 +60,9 @@ struct Baseline {
     /// Always 1.
     format: u32,
     findings: BTreeSet<KnownFinding>,
-    /// The folder that file names are relative to.
+    /// The directory that file names are relative to.
     #[serde(skip)]
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 /// A known finding. It has neither line nor value, so that both may change.
@@ -86,21 +86,21 @@ pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result
     };
     let file_error = |e| CliError::Error(format!("{}: {e}", path.display()));
     let mut baseline = Baseline::read(path, args.write_baseline)?;
-    let folder = path
+    let directory = path
         .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
-    baseline.folder = folder.map_err(file_error)?;
+        .filter(|directory| !directory.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new(".")).canonicalize();
+    baseline.directory = directory.map_err(file_error)?;
     if args.write_baseline {
         let read = baseline.evaluated_files(report);
-        let folder = &baseline.folder;
+        let directory = &baseline.directory;
         baseline
             .findings
-            .retain(|known| !read.contains(&known.file) && folder.join(&known.file).exists());
-        for outcome in &report.results {
-            let known: Vec<_> = outcome
+            .retain(|known| !read.contains(&known.file) && directory.join(&known.file).exists());
+        for result in &report.results {
+            let known: Vec<_> = result
                 .unsuppressed_findings()
-                .map(|finding| baseline.known(outcome, finding))
+                .map(|finding| baseline.known(result, finding))
                 .collect();
             baseline.findings.extend(known);
         }
@@ -140,18 +140,18 @@ impl Baseline {
         }
     }
 
-    /// Returns a file name relative to the folder of the baseline.
+    /// Returns a file name relative to the directory of the baseline.
     fn name(&self, file: &str) -> String {
         let path = Path::new(file).canonicalize();
         let path = path.unwrap_or_else(|_| PathBuf::from(file));
-        let name = path.strip_prefix(&self.folder).unwrap_or(&path);
+        let name = path.strip_prefix(&self.directory).unwrap_or(&path);
         name.display().to_string().replace('\\', "/")
     }
 
-    fn known(&self, outcome: &Outcome, finding: &Finding) -> KnownFinding {
+    fn known(&self, result: &RequestResult, finding: &Finding) -> KnownFinding {
         KnownFinding {
-            file: self.name(&outcome.file),
-            object: outcome.object.to_string(),
+            file: self.name(&result.file),
+            object: result.object.to_string(),
             rule: finding.reported.rule.id().to_owned(),
             path: finding.reported.path.clone(),
         }
@@ -169,14 +169,14 @@ impl Baseline {
 
     fn suppress(&self, input: &Input, report: &mut Report) {
         let mut found = BTreeSet::new();
-        for outcome in report.results.iter_mut().filter(|r| !r.findings.is_empty()) {
-            let keys = outcome
+        for result in report.results.iter_mut().filter(|r| !r.findings.is_empty()) {
+            let keys = result
                 .findings
                 .iter()
-                .map(|finding| self.known(outcome, finding));
+                .map(|finding| self.known(result, finding));
             let mut keys: Vec<_> = keys.collect();
             keys.retain(|known| self.findings.contains(known));
-            outcome.suppress(|finding| {
+            result.suppress(|finding| {
                 let is_known = |known: &KnownFinding| {
                     (&*known.rule, &known.path)
                         == (finding.reported.rule.id(), &finding.reported.path)
@@ -193,7 +193,7 @@ impl Baseline {
                 rule,
                 path,
             } = known;
-            if read.contains(file) || !self.folder.join(file).exists() {
+            if read.contains(file) || !self.directory.join(file).exists() {
                 let text = format!(
                     "{file}: {object}: {path} [{rule}] is fixed, --write-baseline removes it"
                 );

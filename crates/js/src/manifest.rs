@@ -276,7 +276,7 @@ impl<'s> LintBuilder<'s> {
         let mut object_verdict = ObjectVerdict {
             request: written,
             verdict: verdict_of_settings,
-            remark: request.remark,
+            remark: request.note,
             releases,
         };
         // The position of the value at a path, or of the nearest parent key if the value is missing.

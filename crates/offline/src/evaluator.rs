@@ -20,7 +20,7 @@ pub struct Evaluator<'s> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectReport {
     /// The decision. With several releases, the request is denied if any release denies it, and the message lists the
-    /// errors of all.
+    /// errors of all releases.
     pub decision: Decision,
     /// Warnings for the client.
     pub warnings: Vec<String>,
@@ -111,11 +111,13 @@ impl<'s> Evaluator<'s> {
         ObjectReport::new(&evaluate(request, &self.settings, self.releases))
     }
 
-    /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is on.
-    pub fn dropped_by(&self, request: &AdmissionRequest<'_>) -> ReleaseSet {
+    /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is enabled.
+    pub fn releases_dropping_managed_by(&self, request: &AdmissionRequest<'_>) -> ReleaseSet {
         let configured = self.settings.kubernetes_version().map(ReleaseSet::from);
         let evaluated = self.releases.or(configured).unwrap_or_default();
-        request.dropped_by().intersection(evaluated)
+        request
+            .releases_dropping_managed_by()
+            .intersection(evaluated)
     }
 }
 

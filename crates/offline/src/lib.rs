@@ -47,7 +47,7 @@ pub use document::{Document, Located};
 pub use evaluator::{Evaluator, ObjectReport, ReleaseDecisions, ReportedFinding};
 pub use operation::Operation;
 pub use path::Path;
-pub use replay::{RecordPosition, Replay, StatusWriters, Step, Tally};
+pub use replay::{RecordPosition, Replay, StatusWriterCollector, Step, Tally};
 pub use request::Request;
 pub use settings::{SettingsText, with_overrides};
 pub use skipped::{SkipReason, SkippedRecord};

@@ -91,7 +91,7 @@ impl Object<'_> {
     /// as `kubectl get` prints it, is a stored object. Any other object is a create without its status, which the API
     /// server drops.
     pub fn request<'o>(&'o self, namespace: &'o str, user: &'o UserInfo<'o>) -> Request<'o> {
-        let (operation, remark) = match (self.state.has_status(), self.state.is_from_server()) {
+        let (operation, note) = match (self.state.has_status(), self.state.is_from_server()) {
             (false, _) => (Operation::Create, None),
             (true, true) => (
                 Operation::Stored,
@@ -103,7 +103,7 @@ impl Object<'_> {
             ),
         };
         let request = self.request_for(operation, None, namespace, user);
-        Request { remark, ..request }
+        Request { note, ..request }
     }
 
     fn request_for<'o>(
@@ -116,7 +116,7 @@ impl Object<'_> {
         let own = self.namespace();
         Request {
             operation,
-            remark: None,
+            note: None,
             state: &self.state,
             old,
             is_split_update: false,

@@ -17,7 +17,7 @@ pub struct Request<'a> {
     /// The operation.
     pub operation: Operation,
     /// A note about the request, besides the verdict. It is not a warning.
-    pub remark: Option<&'static str>,
+    pub note: Option<&'static str>,
     /// The object after the change.
     pub(crate) state: &'a State<'a>,
     /// The object before an update.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 struct Built {
     operation: Operation,
-    remark: Option<&'static str>,
+    note: Option<&'static str>,
     json: Vec<u8>,
     rules: Vec<&'static str>,
 }
@@ -31,7 +31,7 @@ fn build(request: &Request<'_>) -> Built {
     let findings = report.findings.into_iter();
     Built {
         operation: request.operation,
-        remark: request.remark,
+        note: request.note,
         json,
         rules: findings.map(|found| found.rule.id()).collect(),
     }
@@ -82,7 +82,7 @@ fn status_of_a_create_is_dropped() {
     ] {
         let built = request(&created);
         assert_eq!(
-            (built.operation, built.remark),
+            (built.operation, built.note),
             (
                 Operation::Create,
                 Some("the API server drops the status of a create")
@@ -102,7 +102,7 @@ fn status_of_a_create_is_dropped() {
             stored["metadata"][member] = value.into();
             let built = request(&stored);
             assert_eq!(
-                (built.operation, built.remark),
+                (built.operation, built.note),
                 (
                     Operation::Stored,
                     Some("evaluated as a stored object, with its status")
@@ -116,7 +116,7 @@ fn status_of_a_create_is_dropped() {
     let mut dry = job("a.io/x", &json!({}));
     dry["metadata"]["creationTimestamp"] = Value::Null;
     let built = request(&dry);
-    assert_eq!((built.operation, built.remark), (Operation::Create, None));
+    assert_eq!((built.operation, built.note), (Operation::Create, None));
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub struct ReportBuilder<'s> {
     writes: u64,
     status_writes: u64,
     /// Number of skipped writes to objects of each other controller. The name is empty if the controller is unknown.
-    other_controllers: BTreeMap<String, u64>,
+    other_controller_writes: BTreeMap<String, u64>,
     skipped: u64,
     /// One result per release, for each rule that applies to a recorded kind.
     results: BTreeMap<&'static str, Vec<ReleaseResult>>,
@@ -78,7 +78,7 @@ impl<'s> ReportBuilder<'s> {
             releases: Release::ALL,
             writes: 0,
             status_writes: 0,
-            other_controllers: BTreeMap::new(),
+            other_controller_writes: BTreeMap::new(),
             skipped: 0,
             results: BTreeMap::new(),
             histories: BTreeMap::new(),
@@ -122,7 +122,7 @@ impl<'s> ReportBuilder<'s> {
         let object = match object {
             Ok(object) => object,
             Err(other) => {
-                let count = self.other_controllers.entry(other).or_default();
+                let count = self.other_controller_writes.entry(other).or_default();
                 *count = count.saturating_add(1);
                 return;
             }
@@ -174,8 +174,8 @@ impl<'s> ReportBuilder<'s> {
     }
 
     /// Returns the controllers of skipped objects, sorted by name, each with the number of writes.
-    pub fn other_controllers(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
-        let all = self.other_controllers.iter();
+    pub fn other_controller_writes(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
+        let all = self.other_controller_writes.iter();
         let all = all.map(|(name, writes)| (&**name, *writes));
         all.filter(|(name, _)| !name.is_empty())
     }
@@ -223,7 +223,7 @@ impl<'s> ReportBuilder<'s> {
         let omitted_objects = denied_objects.len().saturating_sub(MAX_OBJECTS);
         denied_objects.truncate(MAX_OBJECTS);
         ConformanceReport {
-            format: 1,
+            format_version: 1,
             controller: self.controller,
             provenance: self.provenance,
             releases: self.releases.iter().copied().collect(),
@@ -231,8 +231,8 @@ impl<'s> ReportBuilder<'s> {
             writes: self.writes,
             status_writes: self.status_writes,
             denied_writes: u64::try_from(denied_writes).unwrap_or(u64::MAX),
-            other_controllers: self
-                .other_controllers
+            other_controller_writes: self
+                .other_controller_writes
                 .values()
                 .copied()
                 .fold(0, u64::saturating_add),

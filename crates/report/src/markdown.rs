@@ -51,7 +51,7 @@ fn write_report(report: &ConformanceReport, out: &mut String) -> fmt::Result {
 /// Writes the table of rules that a write exercised.
 fn write_rules(report: &ConformanceReport, out: &mut String) -> fmt::Result {
     let mut rules = report
-        .rules_by_severity()
+        .rules_denied_first()
         .filter(|rule| rule.results.iter().any(|result| result.exercised > 0))
         .peekable();
     if rules.peek().is_none() {

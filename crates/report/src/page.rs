@@ -77,7 +77,7 @@ fn summary(report: &ConformanceReport) -> Markup {
         p {
             "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
             (report.status_writes) " of them to a status. At least one release denies " (report.denied_writes) " of the writes. "
-            @if report.other_controllers > 0 { "Skipped writes to objects of other controllers: " (report.other_controllers) ". " }
+            @if report.other_controller_writes > 0 { "Skipped writes to objects of other controllers: " (report.other_controller_writes) ". " }
         }
         @if report.skipped == 0 { p { (badge::markup(report)) } }
     }
@@ -120,7 +120,7 @@ fn rules_table(report: &ConformanceReport) -> Markup {
                     }
                 }
                 tbody {
-                    @for rule in report.rules_by_severity() { (rule_row(report, rule)) }
+                    @for rule in report.rules_denied_first() { (rule_row(report, rule)) }
                 }
             }
         }

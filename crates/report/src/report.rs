@@ -11,7 +11,8 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 pub struct ConformanceReport {
     /// Version of this format.
-    pub format: u32,
+    #[serde(rename = "format")]
+    pub format_version: u32,
     /// Value of `managedBy` in the controller's objects.
     pub controller: String,
     /// Origin of the report.
@@ -28,7 +29,8 @@ pub struct ConformanceReport {
     /// Number of writes that at least one release denies.
     pub denied_writes: u64,
     /// Number of skipped writes to objects of other controllers.
-    pub other_controllers: u64,
+    #[serde(rename = "otherControllers")]
+    pub other_controller_writes: u64,
     /// Number of records that could not be evaluated. If there are any, the report has no result.
     pub skipped: u64,
     /// Releases that deny a write.
@@ -101,7 +103,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectHistory {
-    /// Object name: `Job.batch team-a/pi`.
+    /// Object name, such as `Job.batch team-a/pi`.
     pub object: String,
     /// Writes in recorded order.
     pub writes: Vec<RecordedWrite>,
@@ -113,7 +115,7 @@ pub struct ObjectHistory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedWrite {
-    /// Location in the recording: `watch.ndjson:17`.
+    /// Location in the recording, such as `watch.ndjson:17`.
     pub location: String,
     /// Time of the write, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,7 +154,7 @@ pub struct Denial {
 }
 
 impl ConformanceReport {
-    /// Returns the results of a rule.
+    /// Returns the results of the rule with the given id.
     pub fn rule(&self, id: &str) -> Option<&RuleResult> {
         self.rules.iter().find(|result| result.rule == id)
     }
@@ -163,13 +165,13 @@ impl ConformanceReport {
         self.rules.iter().filter(is_untested)
     }
 
-    /// Returns the rules, those that deny a write first.
-    pub fn rules_by_severity(&self) -> impl Iterator<Item = &RuleResult> {
+    /// Returns the rules; rules that deny a write come first.
+    pub fn rules_denied_first(&self) -> impl Iterator<Item = &RuleResult> {
         let denying = self.rules.iter().filter(|rule| rule.is_denied());
         denying.chain(self.rules.iter().filter(|rule| !rule.is_denied()))
     }
 
-    /// Returns the result in one line, the denying releases first: `status denied by 1.30, conforms to 1.31 to 1.37`.
+    /// Returns the result in one line, the denying releases first, such as `status denied by 1.30, conforms to 1.31 to 1.37`.
     pub fn headline(&self) -> String {
         match self.skipped {
             0 => {}
@@ -182,8 +184,8 @@ impl ConformanceReport {
             ..
         } = self;
         match (denied_by.is_empty(), conforms_to.is_empty()) {
-            _ if self.status_writes == 0 => "status: no write recorded".to_owned(),
-            (true, true) => "status: no rule tested".to_owned(),
+            _ if self.status_writes == 0 => "status: no writes recorded".to_owned(),
+            (true, true) => "status: no rules tested".to_owned(),
             (true, false) => format!("status conforms to {conforms_to}"),
             (false, true) => format!("status denied by {denied_by}"),
             (false, false) => format!("status denied by {denied_by}, conforms to {conforms_to}"),

@@ -1,4 +1,4 @@
-//! Reader for `examples/`: one folder per topic, one `AdmissionReview` per file `NAME.json`.
+//! Reader for `examples/`: one directory per topic, one `AdmissionReview` per file `NAME.json`.
 //!
 //! Each review contains the policy's response as `kwctl run` prints it. Its settings, if any, are in `NAME.settings.yml`.
 
@@ -15,7 +15,7 @@ use crate::{admission, root};
 /// One example request with its settings and expected response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    /// Folder and file name without extension: `field/01-created`.
+    /// Directory and file name without extension: `field/01-created`.
     pub name: String,
     /// Request in the form in which PolicyServer passes it on.
     pub request: Value,
@@ -28,14 +28,14 @@ pub struct Example {
 }
 
 impl Example {
-    /// Returns the name without folder and number, with spaces.
+    /// Returns the name without directory and number, with spaces.
     pub fn title(&self) -> String {
         let file = self.name.rsplit('/').next().unwrap_or_default();
         let title = file.split_once('-').map_or(file, |(_, title)| title);
         title.replace('-', " ")
     }
 
-    /// Returns the folder name.
+    /// Returns the directory name.
     pub fn topic(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
     }
@@ -53,11 +53,11 @@ pub fn all() -> Result<Vec<Example>> {
 ///
 /// # Errors
 /// If a file cannot be read or parsed.
-pub fn read(folder: &Path) -> Result<Vec<Example>> {
+pub fn read(directory: &Path) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
     // `manifests` contains input for the CLI, not requests.
     let is_topic = |path: &&PathBuf| path.is_dir() && !path.ends_with("manifests");
-    for topic in paths(folder)?.iter().filter(is_topic) {
+    for topic in paths(directory)?.iter().filter(is_topic) {
         for path in paths(topic)? {
             if path.extension().is_some_and(|ending| ending == "json") {
                 examples.push(read_one(topic, &path)?);
@@ -67,8 +67,8 @@ pub fn read(folder: &Path) -> Result<Vec<Example>> {
     Ok(examples)
 }
 
-fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     Ok(paths)

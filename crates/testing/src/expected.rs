@@ -24,7 +24,7 @@ use crate::root;
 /// A request, its settings and the library's response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct ExpectedResult {
     /// Unique name of the request.
     pub name: String,
     /// Admission request as JSON text, because JavaScript would read `1.0` as an integer and kube-apiserver does not.
@@ -33,7 +33,7 @@ pub struct Line {
     pub settings: Value,
     /// Response of the module's operation `validate`.
     pub response: Value,
-    /// Findings of every release with all rules enabled, by `docs/evaluation.schema.json`; `null` if the request or its settings are
+    /// Findings of every release with all rules enabled, in the format of `docs/evaluation.schema.json`; `null` if the request or its settings are
     /// invalid.
     pub evaluation: Value,
 }
@@ -41,7 +41,7 @@ pub struct Line {
 /// Findings as sortable rows: release, rule, enforcement, path and message.
 pub type FindingRows = BTreeSet<[String; 5]>;
 
-impl Line {
+impl ExpectedResult {
     /// Parses the request.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Line {
         serde_json::from_str(&self.request).with_context(|| self.name.clone())
     }
 
-    /// Returns the response as the `response` that PolicyServer and kwctl send for a request with the UID.
+    /// Returns the response as the `response` that PolicyServer and kwctl send for a request with the given UID.
     ///
     /// # Errors
     /// If the response does not have the form of a module's response.
@@ -62,7 +62,7 @@ impl Line {
 }
 
 /// Returns the path of the file: the variable `EXPECTED_RESULTS`, or `target/expected.ndjson`.
-pub fn file() -> PathBuf {
+pub fn path() -> PathBuf {
     env::var_os("EXPECTED_RESULTS").map_or_else(|| root("target/expected.ndjson"), PathBuf::from)
 }
 
@@ -70,9 +70,14 @@ pub fn file() -> PathBuf {
 ///
 /// # Errors
 /// If the file cannot be opened. Each item is an error if its line cannot be parsed.
-pub fn lines() -> Result<impl Iterator<Item = Result<Line>> + Send> {
-    let path = file();
-    let missing = || format!("{}: `make target/expected.ndjson` writes it", name(&path));
+pub fn lines() -> Result<impl Iterator<Item = Result<ExpectedResult>> + Send> {
+    let path = path();
+    let missing = || {
+        format!(
+            "{}: run `make target/expected.ndjson` to create it",
+            name(&path)
+        )
+    };
     let file = File::open(&path).with_context(missing)?;
     let lines = BufReader::new(file).lines();
     Ok(lines.map(move |line| serde_json::from_str(&line?).with_context(|| name(&path))))
@@ -95,7 +100,7 @@ fn name(path: &Path) -> String {
 )]
 pub fn compare_all(
     entry_point: &str,
-    compare: impl Fn(&Line) -> Option<usize> + Sync,
+    compare: impl Fn(&ExpectedResult) -> Option<usize> + Sync,
 ) -> Result<(usize, usize)> {
     let start = Instant::now();
     let lines = Mutex::new(lines()?);

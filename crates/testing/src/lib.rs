@@ -14,7 +14,7 @@ mod policy;
 
 pub use policy::{Cost, Host, Policy, SettingsValidationResponse};
 
-/// Returns the path of a file or folder in this repository.
+/// Returns the path of a file or directory in this repository.
 pub fn root(path: impl AsRef<Path>) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }

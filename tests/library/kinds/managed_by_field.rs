@@ -1,6 +1,6 @@
 //! The rules about the `managedBy` field, for every kind.
 
-use super::{all, assert_silent, create, find, request, with};
+use super::{all, assert_silent, create, find, object_with_managed_by, request};
 use crate::support::review;
 use managed_by::{FieldLocation, Kind, RESERVED_VALUES, ValueConstraint, kinds};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn accepts_reserved_value_and_multikueue() {
                 "CREATE",
                 "",
                 &Value::Null,
-                &with(kind, value),
+                &object_with_managed_by(kind, value),
             );
             let response = review(&request, &json!({}));
             assert_eq!(
@@ -50,7 +50,10 @@ fn field_is_immutable_in_workloads_and_mutable_in_templates() {
             (Some(MULTIKUEUE), None, "null"),
             (Some(MULTIKUEUE), kind.reserved_value(), ""),
         ] {
-            let (old, new_object) = (with(kind, old), with(kind, new));
+            let (old, new_object) = (
+                object_with_managed_by(kind, old),
+                object_with_managed_by(kind, new),
+            );
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
             let response = review(&request, &json!({}));
             if kind.field_location() != FieldLocation::Workload {
@@ -83,7 +86,7 @@ fn invalid_value_is_reported_by_the_rule_for_the_kinds_format() {
     for kind in kinds() {
         let path = kind.managed_by_path();
         for value in ["typo", ""] {
-            let response = create(kind.name(), &with(kind, Some(value)));
+            let response = create(kind.name(), &object_with_managed_by(kind, Some(value)));
             let kind_of_version = find(kind.name()).0;
             if !std::ptr::eq(*kind, kind_of_version) {
                 continue;
@@ -125,7 +128,7 @@ fn warns_about_reserved_value_of_another_kind() {
             .iter()
             .filter(|(value, _)| Some(*value) != kind.reserved_value())
         {
-            let response = create(kind.name(), &with(kind, Some(value)));
+            let response = create(kind.name(), &object_with_managed_by(kind, Some(value)));
             let path = kind.managed_by_path();
             let mut expected = vec![format!("managed-by/wrong-kind {path}")];
             // The kind's API rejects the value too.
@@ -142,7 +145,7 @@ fn warns_about_reserved_value_of_another_kind() {
 #[test]
 fn accepts_update_of_stored_object_with_invalid_value() {
     for kind in kinds() {
-        let old = with(kind, Some("typo"));
+        let old = object_with_managed_by(kind, Some("typo"));
         let mut new = old.clone();
         new["metadata"]["finalizers"] = json!([]);
         let request = request(find(kind.name()), "UPDATE", "", &old, &new);

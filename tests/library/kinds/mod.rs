@@ -9,7 +9,7 @@ use managed_by::{FieldLocation, Kind, ValueConstraint, kinds};
 use serde_json::Value;
 
 use crate::support::{ValidationResponse, review, root};
-use xtask::kinds::objects::{request, with};
+use xtask::kinds::objects::{object_with_managed_by, request};
 
 /// Returns each kind with each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {

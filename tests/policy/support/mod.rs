@@ -41,9 +41,9 @@ pub(crate) fn review_with(request: &Value, settings: &str) -> ValidationResponse
     validate_in(&FakeCluster::Recorded, &request.to_string(), settings)
 }
 
-/// Lists the files below a folder with an extension, sorted by path.
-pub(crate) fn files_with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let paths = std::fs::read_dir(folder)
+/// Lists the files below a directory with an extension, sorted by path.
+pub(crate) fn files_with_extension(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let paths = std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let below = |path: PathBuf| {

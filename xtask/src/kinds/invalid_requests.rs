@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use managed_by::{Enforcement, Kind, rules};
 use serde_json::{Map, Value, json};
 
-use super::objects::{NOON, ONE, condition, request, true_condition, with};
+use super::objects::{NOON, ONE_PM, condition, object_with_managed_by, request, true_condition};
 use crate::library::ValidationResponse;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -59,7 +59,7 @@ fn invalid_transitions() -> Vec<(Value, Value)> {
             json!({}),
             merged(succeeded(), &ends("2001-01-01T00:00:00Z")),
         ),
-        (json!({}), ends(ONE)),
+        (json!({}), ends(ONE_PM)),
         (json!({}), succeeded()),
     ]
 }
@@ -77,7 +77,7 @@ pub fn strict() -> Value {
 
 /// Returns the requests for a kind with their settings.
 fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
-    let field = |value: &str| with(kind.0, Some(value));
+    let field = |value: &str| object_with_managed_by(kind.0, Some(value));
     let create = |object: &Value| request(kind, "CREATE", "", &Value::Null, object);
     let mut all = Vec::new();
     for value in [
@@ -115,7 +115,13 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     ] {
         all.push((settings, create(&field(MULTIKUEUE))));
     }
-    let changed = request(kind, "UPDATE", "", &with(kind.0, None), &field(MULTIKUEUE));
+    let changed = request(
+        kind,
+        "UPDATE",
+        "",
+        &object_with_managed_by(kind.0, None),
+        &field(MULTIKUEUE),
+    );
     all.push((json!({}), changed));
     let spec = json!({
         "replicatedJobs": [{"template": {"spec": {"managedBy": OTHER}}}],
@@ -139,7 +145,7 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         }
     }
     for version in kind.0.pruned_in() {
-        let object = with(kind.0, None);
+        let object = object_with_managed_by(kind.0, None);
         let request = request((kind.0, version), "CREATE", "", &Value::Null, &object);
         all.push((json!({}), request));
     }

@@ -21,7 +21,7 @@ pub fn request(
 }
 
 /// Builds an object with the given value in its `managedBy` field.
-pub fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
+pub fn object_with_managed_by(kind: &Kind<'_>, value: Option<&str>) -> Value {
     let wrap = |inner: Value, key: &str| {
         let mut object = json!({});
         object[key] = inner;
@@ -42,7 +42,7 @@ pub fn with(kind: &Kind<'_>, value: Option<&str>) -> Value {
 /// An arbitrary time.
 pub const NOON: &str = "2026-01-01T12:00:00Z";
 /// One hour after [`NOON`].
-pub const ONE: &str = "2026-01-01T13:00:00Z";
+pub const ONE_PM: &str = "2026-01-01T13:00:00Z";
 
 /// Builds a condition.
 pub fn condition(name: &str, status: &str, reason: &str) -> Value {

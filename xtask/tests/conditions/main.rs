@@ -44,11 +44,11 @@ struct Manifest {
 
 /// Reads the policy in a manifest.
 fn spec(name: &str) -> Value {
-    let folder = match name {
+    let directory = match name {
         "pods" => "deploy",
         _ => "charts/managed-by-policy/tests/rendered",
     };
-    let text = fs::read_to_string(root(format!("{folder}/{name}.yml"))).unwrap();
+    let text = fs::read_to_string(root(format!("{directory}/{name}.yml"))).unwrap();
     let documents = serde_yaml_ng::Deserializer::from_str(&text);
     let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
     let policy = documents.find(|document| document["kind"] == "ClusterAdmissionPolicy");
@@ -231,7 +231,7 @@ fn conditions_match_the_library_on_recorded_requests() {
 fn conditions_match_the_library_on_vectors_and_examples() {
     let manifests = manifests();
     let mut counts = Counts::default();
-    for file in fs::read_dir(vector::folder()).unwrap() {
+    for file in fs::read_dir(vector::directory()).unwrap() {
         let file = file.unwrap().file_name().into_string().unwrap();
         for vector in vector::read(&file).unwrap() {
             counts.check(&manifests, &sent(vector.case.request()));

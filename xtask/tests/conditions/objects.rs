@@ -2,7 +2,7 @@
 
 use managed_by::Kind;
 use serde_json::{Value, json};
-use xtask::kinds::objects::with;
+use xtask::kinds::objects::object_with_managed_by;
 
 use crate::expected::template;
 
@@ -53,9 +53,9 @@ pub(crate) fn objects(kind: &Kind<'_>) -> Vec<Value> {
     ];
     let in_templates = values.clone();
     values.extend([Some("acme.io/runner"), Some("")]);
-    let mut objects = vec![with(kind, None)];
+    let mut objects = vec![object_with_managed_by(kind, None)];
     for value in values {
-        let mut object = with(kind, value);
+        let mut object = object_with_managed_by(kind, value);
         object["spec"]["suspend"] = true.into();
         let Some(path) = template(kind) else {
             objects.push(object);

@@ -14,15 +14,15 @@ use managed_by_report::{ConformanceReport, ReportBuilder, WriteLocation};
 use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::format::{count_of, number};
 use crate::output::{self, plain::plain};
 
-pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError> {
+pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let controller = &*args.controller;
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
     let settings = settings.settings()?;
-    let recording = Recording::new(&args.traces, true);
+    let recording = Recording::new(&args.recordings, true);
     let mut builder = ReportBuilder::with_settings(controller, &settings)
         .generated_at(generated_at()?)
         .recordings(recording.files.iter().map(|name| &**name));
@@ -80,12 +80,12 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<Exit, CliError>
         let level = output::level_of_nothing(args.allow_empty);
         anstream::eprintln!("{level}: {}", plain(nothing));
     }
-    Ok(Exit::first([
-        (errors.count() > 0, Exit::Error),
-        (report.denied_writes > 0, Exit::Denied),
+    Ok(ExitStatus::first([
+        (errors.count() > 0, ExitStatus::Error),
+        (report.denied_writes > 0, ExitStatus::Denied),
         (
             nothing.is_some() && !args.allow_empty,
-            Exit::NothingEvaluated,
+            ExitStatus::NothingEvaluated,
         ),
     ]))
 }
@@ -106,7 +106,7 @@ fn generated_at() -> Result<String, CliError> {
 
 /// Returns the message for a controller without writes.
 fn nothing(builder: &ReportBuilder<'_>, controller: &str) -> String {
-    let others = builder.other_controllers();
+    let others = builder.other_controller_writes();
     let near = nearest_name(controller, others.clone().map(|(name, _)| name));
     let hint = near.map_or(".".to_owned(), |near| format!(", did you mean {near}?"));
     let others = others.map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")));

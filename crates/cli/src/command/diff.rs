@@ -1,4 +1,4 @@
-//! `managed-by diff`: evaluates the updates between two files or folders, or since a commit.
+//! `managed-by diff`: evaluates the updates between two files or directories, or since a commit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::report::{Report, ReportKind};
 /// are listed.
 pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
-    let selector = FileSelector::new(&args.manifests.folders)?;
+    let selector = FileSelector::new(&args.manifests.directories)?;
     let mut sides = match (&args.new, &args.git) {
         (None, Some(commit)) => git::changes(commit, &args.old, &selector)?,
         (new, _) => Sides {
@@ -202,7 +202,7 @@ impl Comparison<'_> {
             let evaluated = report.results.len();
             let old = pair.and_then(|index| old.get(index));
             if old.is_none_or(|old| old.json != located.object.json()) {
-                located.warn_of_unknown_fields(context, &name, report);
+                located.warn_about_unknown_fields(context, &name, report);
             }
             match (old, located.object.check()) {
                 // The new object comes first: an intermediate state of a split update mixes both objects.
@@ -246,8 +246,8 @@ impl Comparison<'_> {
                 located.evaluate(&self.context, &request, name.clone(), report);
             }
             // The first request changes the spec.
-            if let Some(outcome) = report.results.get_mut(first).filter(|_| !self.is_status) {
-                outcome.unchecked = unchecked(&old, new);
+            if let Some(result) = report.results.get_mut(first).filter(|_| !self.is_status) {
+                result.unchecked = unchecked(&old, new);
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::suppression::exceptions;
 pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;
-    let files = FileSelector::new(&args.manifests.folders)?.files(&args.paths);
+    let files = FileSelector::new(&args.manifests.directories)?.files(&args.paths);
     // Reports keep the order of the files.
     let reports: Vec<Report> = files
         .par_iter()
@@ -41,7 +41,7 @@ fn lint(input: &Input, is_fixed: bool, context: &Context<'_>) -> Report {
     for_each_object(input, &mut report, |located, report| {
         if let Some(name) = located.supported_name(context, report) {
             let evaluated = report.results.len();
-            located.warn_of_unknown_fields(context, &name, report);
+            located.warn_about_unknown_fields(context, &name, report);
             let request = located.object.request(context.namespace, &context.user);
             located.evaluate(context, &request, name, report);
             located.apply_exceptions(evaluated, report);

@@ -10,7 +10,7 @@ use managed_by::{
 use serde_json::{Value, json};
 
 use crate::args::{ListOutput, did_you_mean};
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::output::table::table;
 use crate::report::rule_url;
 
@@ -23,7 +23,7 @@ pub(super) fn rules(
     family: Option<&str>,
     kind: Option<&str>,
     output: ListOutput,
-) -> Result<Exit, CliError> {
+) -> Result<ExitStatus, CliError> {
     let family = family.map(|family| family.trim_end_matches('/'));
     let families: BTreeSet<_> = all_rules().iter().map(|rule| family_of(rule)).collect();
     if let Some(family) = family.filter(|family| !families.contains(family)) {
@@ -41,7 +41,7 @@ pub(super) fn rules(
     if output == ListOutput::Json {
         let list: Vec<Value> = rules.map(|rule| rule_json(rule)).collect();
         writeln!(out, "{:#}", Value::from(list))?;
-        return Ok(Exit::Accepted);
+        return Ok(ExitStatus::Accepted);
     }
     let rows = rules.map(|rule| {
         let source = if rule.is_upstream() {
@@ -59,7 +59,7 @@ pub(super) fn rules(
     });
     let head = ["RULE", "DEFAULT", "FROM", "RELEASES", "TITLE"];
     write!(out, "{}", table(head, rows))?;
-    Ok(Exit::Accepted)
+    Ok(ExitStatus::Accepted)
 }
 
 /// Formats the releases that have a rule.
@@ -118,12 +118,12 @@ fn rule_json(rule: &Rule) -> Value {
     })
 }
 
-pub(super) fn kinds(output: ListOutput) -> Result<Exit, CliError> {
+pub(super) fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
     let mut out = io::stdout().lock();
     if output == ListOutput::Json {
         let list: Vec<Value> = all_kinds().iter().map(|kind| kind_json(kind)).collect();
         writeln!(out, "{:#}", Value::from(list))?;
-        return Ok(Exit::Accepted);
+        return Ok(ExitStatus::Accepted);
     }
     let rows = all_kinds().iter().map(|kind| {
         let status = if kind.has_status_rules() {
@@ -141,7 +141,7 @@ pub(super) fn kinds(output: ListOutput) -> Result<Exit, CliError> {
     });
     let head = ["KIND", "API", "FIELD", "RESERVED VALUE", "STATUS"];
     write!(out, "{}", table(head, rows))?;
-    Ok(Exit::Accepted)
+    Ok(ExitStatus::Accepted)
 }
 
 fn kind_json(kind: &Kind<'_>) -> Value {

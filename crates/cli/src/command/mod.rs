@@ -21,11 +21,11 @@ use clap::CommandFactory as _;
 
 use crate::args::{Args, Command, ManifestArgs, SettingsCommand};
 use crate::diagnostic::DiagnosticKind;
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::report::Report;
 use crate::{config, output, suppression};
 
-pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
+pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
     let quiet = args.quiet;
     config::apply(&mut args)?;
     match args.command {
@@ -44,12 +44,15 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
         Command::Settings(SettingsCommand::Check { files, output, cel }) => {
             let report = settings::check(&files, cel);
             output::print(&report, output, quiet, false)?;
-            Ok(Exit::first([(report.totals().errors > 0, Exit::Error)]))
+            Ok(ExitStatus::first([(
+                report.totals().errors > 0,
+                ExitStatus::Error,
+            )]))
         }
         Command::Settings(SettingsCommand::Writers(args)) => writers::run(&args, quiet),
         Command::Settings(SettingsCommand::Schema) => {
             io::stdout().write_all(settings::SCHEMA.as_bytes())?;
-            Ok(Exit::Accepted)
+            Ok(ExitStatus::Accepted)
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -59,20 +62,20 @@ pub(crate) fn run(mut args: Args) -> Result<Exit, CliError> {
             let script = String::from_utf8_lossy(&script);
             let script = script.replace("managed__subcmd__by", "managed__by");
             io::stdout().write_all(script.as_bytes())?;
-            Ok(Exit::Accepted)
+            Ok(ExitStatus::Accepted)
         }
         Command::Man { command } => page::man(&command),
     }
 }
 
 /// Applies the baseline and prints the results for manifests.
-fn finish(mut report: Report, args: &ManifestArgs, quiet: bool) -> Result<Exit, CliError> {
-    if args.folders.skip_unreadable {
+fn finish(mut report: Report, args: &ManifestArgs, quiet: bool) -> Result<ExitStatus, CliError> {
+    if args.directories.skip_unreadable {
         report.skipped = report.remove_diagnostics(DiagnosticKind::Unreadable);
     }
     let evaluation = &args.evaluation;
     report.configure(evaluation);
     suppression::apply_baseline(&args.baseline, &mut report)?;
     output::print(&report, evaluation.output, quiet, evaluation.allow_empty)?;
-    Ok(report.exit(evaluation))
+    Ok(report.exit_status(evaluation))
 }

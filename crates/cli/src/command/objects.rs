@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind, Source, Span, locate, locate
 use crate::exit::CliError;
 use crate::hint;
 use crate::input::Input;
-use crate::report::{Outcome, Report, Suppression};
+use crate::report::{Report, RequestResult, Suppression};
 use crate::suppression::{ANNOTATION, exceptions};
 
 /// Settings, namespace and user of the evaluated requests.
@@ -97,7 +97,7 @@ pub(super) fn for_each_document(
         Err(malformed) => return report.diagnostics.push(unreadable(malformed)),
     };
     if text.trim().is_empty() {
-        if input.is_in_folder {
+        if input.is_in_directory {
             report.empty = report.empty.saturating_add(1);
         } else {
             report.diagnostics.push(input.empty());
@@ -107,7 +107,7 @@ pub(super) fn for_each_document(
     let mut errors = Vec::new();
     Document::each(&text, |document| match document {
         Ok(document) => each(&text, &document, report),
-        // Skipping text that kubectl accepts would hide it.
+        // Never skip a document that kubectl accepts: its objects would go unchecked.
         Err(malformed) if malformed.is_unsupported => {
             report
                 .diagnostics
@@ -127,7 +127,7 @@ pub(super) fn for_each_document(
     report.diagnostics.append(&mut errors);
 }
 
-/// Returns the chart folder to pass to Helm if an unreadable file is a template: it is in a chart, or it parses without
+/// Returns the chart directory to pass to Helm if an unreadable file is a template: it is in a chart, or it parses without
 /// its template actions.
 fn chart_of(file: &str, text: &str) -> Option<String> {
     let mut without_actions = String::new();
@@ -147,8 +147,8 @@ fn chart_of(file: &str, text: &str) -> Option<String> {
     if without_actions == text {
         return None;
     }
-    let mut folders = Path::new(file).ancestors().skip(1);
-    let chart = folders.find(|folder| folder.join("Chart.yaml").is_file());
+    let mut directories = Path::new(file).ancestors().skip(1);
+    let chart = directories.find(|directory| directory.join("Chart.yaml").is_file());
     match chart.map(|chart| chart.display().to_string()) {
         Some(chart) if chart.is_empty() => Some(".".to_owned()),
         Some(chart) => Some(chart),
@@ -202,7 +202,7 @@ impl LocatedObject<'_, '_> {
     /// Applies the object's exceptions to its results, which start at index `first`.
     pub(super) fn apply_exceptions(&self, first: usize, report: &mut Report) {
         let outcomes = report.results.get_mut(first..).unwrap_or_default();
-        let Some(name) = outcomes.first().map(|outcome| outcome.object.to_string()) else {
+        let Some(name) = outcomes.first().map(|result| result.object.to_string()) else {
             return;
         };
         let diagnostic = |text: String| {
@@ -216,8 +216,8 @@ impl LocatedObject<'_, '_> {
         };
         for (rule, reason) in exceptions {
             let mut is_used = false;
-            for outcome in &mut *outcomes {
-                outcome.suppress(|finding| {
+            for result in &mut *outcomes {
+                result.suppress(|finding| {
                     let is_excepted = finding.reported.rule.id() == rule;
                     is_used |= is_excepted;
                     let reason = reason.clone();
@@ -233,8 +233,8 @@ impl LocatedObject<'_, '_> {
         }
     }
 
-    /// Warns of fields that were probably meant to be `managedBy`.
-    pub(super) fn warn_of_unknown_fields(
+    /// Warns about fields that were probably meant to be `managedBy`.
+    pub(super) fn warn_about_unknown_fields(
         &self,
         context: &Context<'_>,
         name: &ObjectName,
@@ -264,19 +264,24 @@ impl LocatedObject<'_, '_> {
         report: &mut Report,
     ) {
         let evaluator = &context.evaluator;
-        let evaluated = request
-            .with_request(|request| (evaluator.evaluate(request), evaluator.dropped_by(request)));
+        let evaluated = request.with_request(|request| {
+            (
+                evaluator.evaluate(request),
+                evaluator.releases_dropping_managed_by(request),
+            )
+        });
         match evaluated {
-            Ok((evaluated, dropped_by)) => {
+            Ok((evaluated, releases_dropping_managed_by)) => {
                 let locate = |finding: &managed_by_offline::ReportedFinding| {
                     Some(self.locate(&finding.path))
                 };
                 let operation = request.operation;
-                report.results.push(Outcome {
-                    remark: request.remark,
-                    dropped_by: Some(dropped_by).filter(|releases| !releases.is_empty()),
+                report.results.push(RequestResult {
+                    note: request.note,
+                    releases_dropping_managed_by: Some(releases_dropping_managed_by)
+                        .filter(|releases| !releases.is_empty()),
                     span: Some(self.locate("kind").0),
-                    ..Outcome::new(self.file, name, operation, evaluated, locate)
+                    ..RequestResult::new(self.file, name, operation, evaluated, locate)
                 });
             }
             Err(malformed) => report.diagnostics.push(self.error(&name, &malformed)),

@@ -6,16 +6,16 @@ use clap::CommandFactory as _;
 use managed_by::{AdmissionRequest, Decision, Example, Rule, RuleSource, Settings, review, rule};
 
 use crate::args::{Args, did_you_mean, unknown_rule};
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::report::rule_url;
 
-pub(super) fn explain(id: &str) -> Result<Exit, CliError> {
+pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
     let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
     anstream::print!("{}", text(rule));
-    Ok(Exit::Accepted)
+    Ok(ExitStatus::Accepted)
 }
 
-pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
+pub(super) fn man(command: &[String]) -> Result<ExitStatus, CliError> {
     let mut program = Args::command();
     program.build();
     let mut parent = &program;
@@ -28,7 +28,7 @@ pub(super) fn man(command: &[String]) -> Result<Exit, CliError> {
     let mut page = Vec::new();
     clap_mangen::Man::new(parent.clone()).render(&mut page)?;
     io::stdout().write_all(&page)?;
-    Ok(Exit::Accepted)
+    Ok(ExitStatus::Accepted)
 }
 
 /// Returns the page of a rule as Markdown.

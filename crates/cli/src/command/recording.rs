@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn bar_shows_bytes_and_the_time_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("watch.ndjson");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("watch.ndjson");
         fs::write(&file, vec![b' '; 4096]).unwrap();
         let terminal = InMemoryTerm::new(4, 100);
         let shown = |inputs: &[Input]| {

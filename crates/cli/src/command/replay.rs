@@ -10,14 +10,14 @@ use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{Output, ReplayArgs};
 use crate::diagnostic::Span;
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::format::count_of;
 use crate::input::Input;
 use crate::recording::ReplaySummary;
-use crate::report::Outcome;
+use crate::report::RequestResult;
 use crate::{interrupt, output};
 
-pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
+pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let evaluation = &args.evaluation;
     let format = evaluation.output;
     let settings = ResolvedSettings::new(evaluation)?;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
         let held =
             replay.evaluate_documents(&batch.documents(), batch.held, |step| steps.push(step));
         for step in steps {
-            let Some(outcome) = bar.suspend(|| outcome(step, &recording.files, errors)) else {
+            let Some(result) = bar.suspend(|| result(step, &recording.files, errors)) else {
                 continue;
             };
             if shown >= limit {
@@ -53,9 +53,9 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
             }
             shown = shown.saturating_add(1);
             if format == Output::Ndjson || is_live {
-                bar.suspend(|| print(&outcome, format))?;
+                bar.suspend(|| print(&result, format))?;
             } else {
-                summary.shown.push(outcome);
+                summary.shown.push(result);
             }
         }
         let objects = count_of(replay.live_objects(), "object");
@@ -66,11 +66,11 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<Exit, CliError> {
     summary.tally = replay.tally().clone();
     summary.errors = errors.reported;
     output::print_replay(&summary, format, quiet, evaluation.allow_empty)?;
-    Ok(summary.exit(evaluation))
+    Ok(summary.exit_status(evaluation))
 }
 
 /// Converts a request with findings, or reports a skipped record.
-fn outcome(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<Outcome> {
+fn result(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<RequestResult> {
     let request = match step.result {
         StepResult::Skipped(skipped) => {
             errors.skip(&step.position, &step.object, &skipped);
@@ -80,21 +80,21 @@ fn outcome(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<Outcom
     };
     let file = files.get(step.position.source)?;
     let line = usize::try_from(step.position.line).unwrap_or(usize::MAX);
-    Some(Outcome {
+    Some(RequestResult {
         user: request.user,
         time: step.position.time,
         span: Some(Span::line(line)),
-        ..Outcome::new(file, step.object, request.operation, request.report, |_| {
+        ..RequestResult::new(file, step.object, request.operation, request.report, |_| {
             None
         })
     })
 }
 
-fn print(outcome: &Outcome, format: Output) -> io::Result<()> {
+fn print(result: &RequestResult, format: Output) -> io::Result<()> {
     if format == Output::Ndjson {
-        return output::json::write_line(&mut io::stdout().lock(), "result", outcome);
+        return output::json::write_line(&mut io::stdout().lock(), "result", result);
     }
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
-    output::text::outcome(&mut out, outcome)?;
+    output::text::result(&mut out, result)?;
     out.flush()
 }

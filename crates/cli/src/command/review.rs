@@ -13,12 +13,12 @@ use super::objects::for_each_document;
 use super::settings::ResolvedSettings;
 use crate::args::{Output, ReviewArgs};
 use crate::diagnostic::{Diagnostic, locate};
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::input::Input;
 use crate::output::{self, json::set};
-use crate::report::{Outcome, Report, ReportKind};
+use crate::report::{Report, ReportKind, RequestResult};
 
-pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<Exit, CliError> {
+pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let evaluation = &args.evaluation;
     let settings = ResolvedSettings::new(evaluation)?;
     let evaluator = settings.evaluator(false)?;
@@ -55,10 +55,10 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<Exit, CliError> {
                     let location = |finding: &ReportedFinding| {
                         Some(locate(&format!("object.{}", finding.path)))
                     };
-                    report.results.push(Outcome {
+                    report.results.push(RequestResult {
                         user: Some(user.to_owned()).filter(|user| !user.is_empty()),
                         span: Some(locate("object").0),
-                        ..Outcome::new(name, object, operation, evaluated, location)
+                        ..RequestResult::new(name, object, operation, evaluated, location)
                     });
                 }
                 Err(malformed) => {
@@ -85,11 +85,11 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<Exit, CliError> {
         }
         (format, _) => {
             output::print(&report, format, quiet, evaluation.allow_empty)?;
-            return Ok(report.exit(evaluation));
+            return Ok(report.exit_status(evaluation));
         }
     }
     output::print_diagnostics(&report);
-    Ok(report.exit(evaluation))
+    Ok(report.exit_status(evaluation))
 }
 
 /// Returns the request in a document, and its path. As in the API server, the last of several equal keys wins.

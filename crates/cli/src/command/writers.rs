@@ -1,26 +1,26 @@
 //! `managed-by settings writers`: generates lists of status writers from audit logs.
 
 use managed_by::Settings;
-use managed_by_offline::StatusWriters;
+use managed_by_offline::StatusWriterCollector;
 use managed_by_offline::replay::{ObjectName, StatusWriter, WriterTotals};
 use serde_json::{Value, json};
 
 use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{Output, WritersArgs};
-use crate::exit::{CliError, Exit};
+use crate::exit::{CliError, ExitStatus};
 use crate::format::count_of;
 use crate::output;
 use crate::recording::{WriterList, WritersProposal};
 
-pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<Exit, CliError> {
+pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
-    let mut writers = StatusWriters::new(&settings.json)
+    let mut writers = StatusWriterCollector::new(&settings.json)
         .map_err(|problems| CliError::Error(problems.to_string()))?;
     let recording = Recording::new(&args.files, quiet);
     let mut errors = Errors::new(&recording.files, Output::Text);
     recording.read(&mut errors, false, |batch, errors| {
-        writers.documents(&batch.documents(), |position, skipped| {
+        writers.read_documents(&batch.documents(), |position, skipped| {
             let object = ObjectName::default();
             recording
                 .bar
@@ -51,7 +51,7 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<Exit, CliError> {
         undecided, writes, ..
     } = proposal.totals;
     let is_complete = proposal.errors.is_empty() && undecided == 0 && writes > 0;
-    Ok(Exit::first([(!is_complete, Exit::Error)]))
+    Ok(ExitStatus::first([(!is_complete, ExitStatus::Error)]))
 }
 
 /// Returns a list of a settings section, with the errors of the library. Rejected settings would stop PolicyServer.

@@ -20,7 +20,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let violations = annotations.map(|annotation| {
         let (file, id) = (annotation.file, &annotation.id);
         let key = match annotation.finding {
-            Some((outcome, finding)) => format!("{} {}", outcome.object, finding.reported.path),
+            Some((result, finding)) => format!("{} {}", result.object, finding.reported.path),
             None => annotation.text.clone(),
         };
         let key = format!("{file}\n{id}\n{key}");

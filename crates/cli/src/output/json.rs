@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::{Level, Span};
 use crate::recording::ReplaySummary;
-use crate::report::{Outcome, Report, ReportKind, rule_url};
+use crate::report::{Report, ReportKind, RequestResult, rule_url};
 
 /// The version of the format. It changes when a member is removed or changes its meaning.
 pub(super) const FORMAT: u32 = 1;
@@ -68,7 +68,7 @@ fn summary(report: &Report) -> Value {
         "evaluated": totals.evaluated, "denied": totals.denied, "warned": totals.warned,
         "errors": totals.errors, "deleted": report.deleted.len(), "unsupported": report.unsupported,
         "skipped": report.skipped, "empty": report.empty, "fixed": report.fixed,
-        "excepted": totals.by_exception, "baseline": totals.baseline,
+        "excepted": totals.suppressed_by_exception, "baseline": totals.suppressed_by_baseline,
     })
 }
 
@@ -152,11 +152,11 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
         let file = summary.files.get(row.first.source).cloned();
         let file = file.unwrap_or_else(|| Arc::from(""));
         let line = usize::try_from(row.first.line).unwrap_or(usize::MAX);
-        Outcome {
+        RequestResult {
             span: Some(Span::line(line)),
             user: row.user.clone(),
             time: row.first.time.clone(),
-            ..Outcome::new(&file, row.object.clone(), Operation::Update, report, |_| {
+            ..RequestResult::new(&file, row.object.clone(), Operation::Update, report, |_| {
                 Some((Span::line(line), None))
             })
         }

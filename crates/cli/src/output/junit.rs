@@ -8,16 +8,16 @@ use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, Tes
 
 use super::plain::plain;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::report::{Finding, Outcome, Report, Suppression};
+use crate::report::{Finding, Report, RequestResult, Suppression};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let denies_warnings = report.denies_warnings;
-    let outcomes = report.results.iter();
-    let outcomes = outcomes.map(|outcome| (&outcome.file, object_case(outcome, denies_warnings)));
+    let results = report.results.iter();
+    let results = results.map(|result| (&result.file, object_case(result, denies_warnings)));
     let diagnostics = report.sorted_diagnostics();
     let diagnostics = diagnostics.map(|d| (&d.file, diagnostic_case(d, denies_warnings)));
     let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
-    for (file, case) in outcomes.chain(diagnostics) {
+    for (file, case) in results.chain(diagnostics) {
         let suite = suites.entry(file);
         let suite = suite.or_insert_with(|| TestSuite::new(&*plain(file)));
         suite.add_test_case(case);
@@ -34,9 +34,9 @@ fn failure(kind: NonSuccessKind, message: &str, id: &str) -> TestCaseStatus {
     status
 }
 
-fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
+fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
     let findings_with_level = |level: Level| {
-        outcome
+        result
             .unsuppressed_findings()
             .filter(move |f| f.level() == level)
     };
@@ -45,16 +45,16 @@ fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
         let position = span.map(|span| format!("{}:{}: ", span.line, span.column));
         let text = format!(
             "{} [{}]",
-            outcome.text_of(finding),
+            result.text_of(finding),
             finding.reported.rule.id()
         );
         format!("{}{}", position.unwrap_or_default(), plain(&text))
     };
     let denials: Vec<_> = findings_with_level(Level::Error).map(line).collect();
     let mut output: Vec<_> = findings_with_level(Level::Warning).map(line).collect();
-    let status = match (&outcome.decision, output.first()) {
+    let status = match (&result.decision, output.first()) {
         (Decision::Denied { message, .. }, _) => {
-            let releases = outcome.releases.map(|releases| format!(" ({releases})"));
+            let releases = result.releases.map(|releases| format!(" ({releases})"));
             let message = format!("{message}{}", releases.unwrap_or_default());
             let rule = findings_with_level(Level::Error)
                 .next()
@@ -69,9 +69,9 @@ fn object_case(outcome: &Outcome, denies_warnings: bool) -> TestCase {
         }
         (Decision::Allowed, _) => TestCaseStatus::success(),
     };
-    let mut case = TestCase::new(&*plain(&outcome.request()), status);
-    case.set_classname(&*plain(&outcome.object.kind_and_group()));
-    output.extend(outcome.findings.iter().filter_map(|finding| {
+    let mut case = TestCase::new(&*plain(&result.describe_request()), status);
+    case.set_classname(&*plain(&result.object.kind_and_group()));
+    output.extend(result.findings.iter().filter_map(|finding| {
         let reason = match finding.suppression.as_ref()? {
             Suppression::Exception { reason } => format!("excepted ({reason})"),
             Suppression::Baseline => "in the baseline".to_owned(),

@@ -53,7 +53,7 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()
         Output::Text => report
             .results
             .iter()
-            .try_for_each(|result| text::outcome(out, result)),
+            .try_for_each(|result| text::result(out, result)),
         Output::Json => json::write(out, report),
         Output::Ndjson => json::write_lines(out, report),
         Output::Sarif => sarif::write(out, report),

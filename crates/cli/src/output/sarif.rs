@@ -73,8 +73,8 @@ fn result(annotation: &Annotation<'_>) -> Value {
         set(&mut properties, "suggestion", suggestion.into());
     }
     let mut suppressions = json!([]);
-    if let Some((outcome, finding)) = annotation.finding {
-        let name = format!("{}: {}", outcome.object, finding.reported.path);
+    if let Some((result, finding)) = annotation.finding {
+        let name = format!("{}: {}", result.object, finding.reported.path);
         set(
             &mut location,
             "logicalLocations",

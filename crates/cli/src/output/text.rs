@@ -14,34 +14,34 @@ use crate::diagnostic::{self, Diagnostic, Source, Span};
 use crate::format::{count_of, counts, number, single_line};
 use crate::hint;
 use crate::recording::ReplaySummary;
-use crate::report::{Finding, Outcome, Report};
+use crate::report::{Finding, Report, RequestResult};
 
-pub(crate) fn outcome(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
-    for finding in outcome.unsuppressed_findings() {
-        writeln!(out, "{}\n", self::finding(outcome, finding))?;
+pub(crate) fn result(out: &mut impl Write, result: &RequestResult) -> io::Result<()> {
+    for finding in result.unsuppressed_findings() {
+        writeln!(out, "{}\n", self::finding(result, finding))?;
     }
     let mut paragraphs: Vec<(Level<'_>, String)> = Vec::new();
     // A denial or warning without a rule: an exemption, or an unsupported kind.
-    if outcome.findings.is_empty() {
-        if let Some(message) = outcome.decision.message() {
+    if result.findings.is_empty() {
+        if let Some(message) = result.decision.message() {
             paragraphs.push((Level::ERROR, message.to_owned()));
         } else {
-            let warnings = outcome.warnings.iter();
+            let warnings = result.warnings.iter();
             paragraphs.extend(warnings.map(|text| (Level::WARNING, text.clone())));
         }
         // Notes alone get a paragraph only if there is nothing else.
-        if let Some(remark) = outcome.remark.filter(|_| !outcome.operation.is_stored()) {
-            paragraphs.push((Level::NOTE, remark.to_owned()));
+        if let Some(note) = result.note.filter(|_| !result.operation.is_stored()) {
+            paragraphs.push((Level::NOTE, note.to_owned()));
         }
     }
-    if !outcome.unchecked.is_empty() {
-        let paths = outcome.unchecked.join(", ");
+    if !result.unchecked.is_empty() {
+        let paths = result.unchecked.join(", ");
         let text = format!("{paths}: not checked, kube-apiserver may reject the change");
         paragraphs.push((Level::NOTE, text));
     }
     for (level, text) in paragraphs {
         let title = level.primary_title(plain(&text));
-        let group = with_request(title.element(origin(outcome, None)), outcome);
+        let group = with_request(title.element(origin(result, None)), result);
         writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
     }
     Ok(())
@@ -55,16 +55,16 @@ fn level(level: diagnostic::Level) -> Level<'static> {
     }
 }
 
-fn finding(outcome: &Outcome, finding: &Finding) -> String {
+fn finding(result: &RequestResult, finding: &Finding) -> String {
     let reported = &finding.reported;
     let title = level(finding.level()).primary_title(plain(&reported.message));
     let title = title.id(reported.rule.id());
     let group = match (&finding.source, &finding.span) {
-        (Some(source), Some(span)) => title.element(snippet(&outcome.file, span.line, source)),
-        (_, span) => title.element(origin(outcome, span.as_ref())),
+        (Some(source), Some(span)) => title.element(snippet(&result.file, span.line, source)),
+        (_, span) => title.element(origin(result, span.as_ref())),
     };
-    let mut group = with_request(group, outcome);
-    for note in [outcome.releases_of(finding), outcome.dropped_field_note()] {
+    let mut group = with_request(group, result);
+    for note in [result.releases_of(finding), result.dropped_field_note()] {
         group = group.elements(note.map(|note| Level::NOTE.message(note)));
     }
     let fix = single_line(reported.rule.documentation().fix);
@@ -73,28 +73,28 @@ fn finding(outcome: &Outcome, finding: &Finding) -> String {
 }
 
 /// Adds the request, its user and its time.
-fn with_request<'g>(group: Group<'g>, outcome: &Outcome) -> Group<'g> {
-    let is_stored = outcome.operation.is_stored();
+fn with_request<'g>(group: Group<'g>, result: &RequestResult) -> Group<'g> {
+    let is_stored = result.operation.is_stored();
     let preposition = if is_stored { "since" } else { "at" };
     // Stored objects have no user.
-    let user = outcome.user.as_ref().map(|user| format!(" by {user}"));
-    let time = outcome
+    let user = result.user.as_ref().map(|user| format!(" by {user}"));
+    let time = result
         .time
         .as_ref()
         .map(|time| format!(" {preposition} {time}"));
-    let request = outcome.request() + &user.unwrap_or_default() + &time.unwrap_or_default();
+    let request = result.describe_request() + &user.unwrap_or_default() + &time.unwrap_or_default();
     let group = group.element(Level::NOTE.message(plain(&request).into_owned()));
-    match outcome.remark {
-        Some(remark) if !is_stored && !outcome.findings.is_empty() => {
-            group.element(Level::NOTE.message(remark))
+    match result.note {
+        Some(note) if !is_stored && !result.findings.is_empty() => {
+            group.element(Level::NOTE.message(note))
         }
         _ => group,
     }
 }
 
-fn origin(outcome: &Outcome, span: Option<&Span>) -> Origin<'static> {
-    let origin = Origin::path(plain(&outcome.file).into_owned());
-    match span.or(outcome.span.as_ref()) {
+fn origin(result: &RequestResult, span: Option<&Span>) -> Origin<'static> {
+    let origin = Origin::path(plain(&result.file).into_owned());
+    match span.or(result.span.as_ref()) {
         Some(span) => origin.line(span.line).char_column(span.column),
         None => origin,
     }
@@ -153,8 +153,8 @@ fn size(count: usize) -> u64 {
 pub(crate) fn suppressed(report: &Report) -> String {
     let totals = report.totals();
     counts(&[
-        (totals.by_exception, "excepted"),
-        (totals.baseline, "in the baseline"),
+        (totals.suppressed_by_exception, "excepted"),
+        (totals.suppressed_by_baseline, "in the baseline"),
         (report.fixed, "fixed"),
     ])
 }
@@ -181,7 +181,7 @@ pub(crate) fn hints(report: &Report) -> String {
 pub(crate) fn dropped_field_note(report: &Report) -> String {
     let without_findings = report.results.iter().filter(|r| r.findings.is_empty());
     let mut dropped =
-        without_findings.filter_map(|outcome| Some((outcome, outcome.dropped_field_note()?)));
+        without_findings.filter_map(|result| Some((result, result.dropped_field_note()?)));
     let Some((first, text)) = dropped.next() else {
         return String::new();
     };
@@ -232,7 +232,7 @@ pub(crate) fn nothing(unsupported: &BTreeMap<String, u64>, skipped: usize) -> St
 /// Prints the table of a replay, and the steps to show in full.
 pub(crate) fn write_replay(out: &mut impl Write, summary: &ReplaySummary) -> io::Result<()> {
     for shown in &summary.shown {
-        outcome(out, shown)?;
+        result(out, shown)?;
     }
     if summary.tally.rows.is_empty() {
         return Ok(());

@@ -40,10 +40,12 @@ fn totals(totals: &WriterTotals) -> String {
         (totals.rejected, "rejected by the API server"),
         (totals.other, "of other kinds"),
     ]);
-    let (denied, would_deny) = (totals.denied, totals.would_deny);
+    let (denied, would_be_denied) = (totals.denied, totals.would_be_denied);
     let documents = count_of(totals.documents, "document");
     let writes = count_of(totals.writes, "status write");
-    format!("{documents}, {writes}: {denied} denied by the policy, {would_deny} would be{others}")
+    format!(
+        "{documents}, {writes}: {denied} denied by the policy, {would_be_denied} would be{others}"
+    )
 }
 
 /// Formats the YAML to copy. Entries that the settings reject are commented out.
@@ -153,7 +155,7 @@ fn comment(
     }
     for (count, label) in [
         (writer.denied, "denied by the policy"),
-        (writer.would_deny, "would be denied by the policy"),
+        (writer.would_be_denied, "would be denied by the policy"),
     ] {
         // Writing to a String cannot fail.
         let _ = match (count, writer.writes) {

@@ -7,16 +7,16 @@ use std::fs;
 use std::time::Instant;
 
 use managed_by::{AdmissionRequest, ReleaseSet, Settings, evaluate};
-use managed_by_testing::expected::{self, FindingRows, Line, compare_all, finding_rows};
+use managed_by_testing::expected::{self, ExpectedResult, FindingRows, compare_all, finding_rows};
 use serde_json::{Value, json};
 
 use crate::formats::check_evaluation;
 use crate::support::run;
 
 /// Returns the findings of `lint` or `diff` for the objects of a request.
-fn found(folder: &std::path::Path, request: &Value, settings: &str) -> Value {
+fn found(directory: &std::path::Path, request: &Value, settings: &str) -> Value {
     let write = |name: &str, text: &str| {
-        let file = folder.join(name);
+        let file = directory.join(name);
         fs::write(&file, text).unwrap();
         file.to_str().unwrap().to_owned()
     };
@@ -84,8 +84,8 @@ fn findings_equal_the_library() {
             return None;
         }
         check_evaluation(&line.evaluation);
-        let folder = tempfile::tempdir().unwrap();
-        let document = found(folder.path(), &request, &line.settings.to_string());
+        let directory = tempfile::tempdir().unwrap();
+        let document = found(directory.path(), &request, &line.settings.to_string());
         let results = document["results"].as_array().unwrap();
         // For an update, `diff` evaluates a changed status in a separate request.
         let part = |part: &Value| part["subResource"].as_str().unwrap_or_default().to_owned();
@@ -108,7 +108,7 @@ fn findings_equal_the_library() {
 }
 
 /// Returns the `response` of `review` for each request.
-fn reviewed(lines: &[Line], args: &[&str]) -> Vec<Value> {
+fn reviewed(lines: &[ExpectedResult], args: &[&str]) -> Vec<Value> {
     let mut stdin = String::new();
     for line in lines {
         writeln!(stdin, "{}", line.request).unwrap();
@@ -137,10 +137,10 @@ fn reviewed(lines: &[Line], args: &[&str]) -> Vec<Value> {
 )]
 fn reviews_equal_the_library() {
     let start = Instant::now();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("settings.json");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("settings.json");
     let file = file.to_str().unwrap();
-    let mut by_settings: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    let mut by_settings: BTreeMap<String, Vec<ExpectedResult>> = BTreeMap::new();
     for line in expected::lines().unwrap() {
         let mut line = line.unwrap();
         // Free the memory: the recorded results are most of it.

@@ -91,12 +91,12 @@ fn names_cannot_inject_lines_or_commands() {
         );
     }
     // Lines of a file are shown without harmful characters.
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let text = "apiVersion: batch/v1\nkind: Job\nspec: {managedBy: bad} # \u{202e}\u{200b}\n";
-    std::fs::write(folder.path().join("a\u{202e}.yaml"), text).unwrap();
+    std::fs::write(directory.path().join("a\u{202e}.yaml"), text).unwrap();
     is_plain(
         "a line",
-        &run_in(folder.path(), &["lint", "."], b""),
+        &run_in(directory.path(), &["lint", "."], b""),
         "nothing",
     );
 }

@@ -21,10 +21,10 @@ fn run(command: &mut Command) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
-fn git(folder: &Path, args: &[&str]) -> String {
+fn git(directory: &Path, args: &[&str]) -> String {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@acme.io"];
     let mut git = Command::new("git");
-    let (code, text) = run(git.args(identity).args(args).current_dir(folder));
+    let (code, text) = run(git.args(identity).args(args).current_dir(directory));
     assert_eq!(code, 0, "git {args:?}: {text}");
     text.trim().to_owned()
 }
@@ -32,15 +32,15 @@ fn git(folder: &Path, args: &[&str]) -> String {
 /// Returns a PATH that starts with the tested program.
 fn path() -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
-    let folder = program.parent().unwrap().display();
-    format!("{folder}:{}", std::env::var("PATH").unwrap())
+    let directory = program.parent().unwrap().display();
+    format!("{directory}:{}", std::env::var("PATH").unwrap())
 }
 
 #[test]
 #[ignore = "needs pre-commit: `make pre-commit-test`"]
 fn pre_commit_runs_the_hook() {
-    let folder = tempfile::tempdir().unwrap();
-    let hooks = folder.path().join("hooks");
+    let directory = tempfile::tempdir().unwrap();
+    let hooks = directory.path().join("hooks");
     fs::create_dir(&hooks).unwrap();
     fs::copy(
         root(".pre-commit-hooks.yaml"),
@@ -52,7 +52,7 @@ fn pre_commit_runs_the_hook() {
     git(&hooks, &["commit", "--quiet", "--message", "a"]);
     let rev = git(&hooks, &["rev-parse", "HEAD"]);
 
-    let work = folder.path().join("work");
+    let work = directory.path().join("work");
     fs::create_dir(&work).unwrap();
     git(&work, &["init", "--quiet"]);
     let config = format!(
@@ -69,7 +69,7 @@ fn pre_commit_runs_the_hook() {
         run(pre_commit
             .args(["run", "--all-files", "--color", "never"])
             .env("PATH", path())
-            .env("PRE_COMMIT_HOME", folder.path().join("cache"))
+            .env("PRE_COMMIT_HOME", directory.path().join("cache"))
             .current_dir(&work))
     };
     // No workload, and a file that is not a Kubernetes manifest.
@@ -119,7 +119,7 @@ fn typo() -> String {
 
 /// The Action's steps, run like the runner does, except for steps that are Actions themselves.
 struct Action {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     steps: Vec<Value>,
     inputs: BTreeMap<String, String>,
 }
@@ -132,7 +132,7 @@ struct Ran {
 }
 
 impl Action {
-    /// Prepares a job in a new folder. Its release download is the tested program, packed by `make cli-archive`.
+    /// Prepares a job in a new directory. Its release download is the tested program, packed by `make cli-archive`.
     fn new(version: &str, inputs: &[(&str, &str)]) -> Self {
         let text = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
         let action: Value = serde_yaml_ng::from_str(&text).unwrap();
@@ -144,13 +144,16 @@ impl Action {
             assert!(all.contains_key(*name), "{name}");
             all.insert((*name).to_owned(), (*value).to_owned());
         }
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let name = format!("managed-by-{version}-x86_64-unknown-linux-gnu");
-        let release = folder.path().join("releases").join(format!("v{version}"));
+        let release = directory
+            .path()
+            .join("releases")
+            .join(format!("v{version}"));
         let packed = release.join(&name);
         fs::create_dir_all(&packed).unwrap();
-        fs::create_dir(folder.path().join("work")).unwrap();
-        fs::create_dir(folder.path().join("temp")).unwrap();
+        fs::create_dir(directory.path().join("work")).unwrap();
+        fs::create_dir(directory.path().join("temp")).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_managed-by"), packed.join("managed-by")).unwrap();
         let script = "tar -czf $0.tar.gz $0 && shasum --algorithm 256 $0.tar.gz > $0.tar.gz.sha256";
         let (code, text) = run(Command::new("sh")
@@ -160,14 +163,14 @@ impl Action {
         let steps = action["runs"]["steps"].as_array().unwrap().clone();
         let inputs = all;
         Self {
-            folder,
+            directory,
             steps,
             inputs,
         }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// Runs the step with a name.

@@ -12,11 +12,11 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Starts the program in a folder, with pipes for its standard streams.
-pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
+/// Starts the program in a directory, with pipes for its standard streams.
+pub(crate) fn start(directory: &Path, args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_managed-by"))
         .args(args)
-        .current_dir(folder)
+        .current_dir(directory)
         .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -25,9 +25,9 @@ pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Runs the program in a folder.
-pub(crate) fn run_in(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
-    let mut child = start(folder, args);
+/// Runs the program in a directory.
+pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> Ran {
+    let mut child = start(directory, args);
     let mut to = child.stdin.take().unwrap();
     let bytes = stdin.to_owned();
     // The program may close its input before the end.

@@ -13,7 +13,7 @@ use xtask::root;
 
 use crate::formats::{GITLAB, OWN, check, check_sarif};
 
-/// Pages whose commands run in the folder with the files that they name.
+/// Pages whose commands run in the directory with the files that they name.
 const DOCUMENTATION: [&str; 4] = [
     "docs/reference/cli.md",
     "docs/reference/cli-help.md",
@@ -21,15 +21,15 @@ const DOCUMENTATION: [&str; 4] = [
     "docs/tasks/find-status-writers.md",
 ];
 
-/// Creates an empty folder, with links next to it to the parts of the repository that commands need. Commands of the other
+/// Creates an empty directory, with links next to it to the parts of the repository that commands need. Commands of the other
 /// pages run in it, from one `##` heading to the next.
-fn new_folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn new_directory() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
     for name in ["parity", "deploy", "examples"] {
-        symlink(root(name), folder.path().join(name)).unwrap();
+        symlink(root(name), directory.path().join(name)).unwrap();
     }
-    fs::create_dir(folder.path().join("here")).unwrap();
-    folder
+    fs::create_dir(directory.path().join("here")).unwrap();
+    directory
 }
 
 /// The output of a command.
@@ -40,17 +40,17 @@ struct Printed {
 }
 
 /// Runs a command in a shell with the program on its path. It can read the exit code of the previous command.
-fn run(command: &str, folder: &Path, before: i32, is_merged: bool) -> Printed {
+fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> Printed {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
-    let folders = [
+    let directories = [
         program.parent().unwrap().display().to_string(),
         std::env::var("PATH").unwrap(),
     ];
     let merge = if is_merged { "exec 2>&1; " } else { "" };
     let ran = Command::new("sh")
         .args(["-c", &format!("{merge}(exit {before}); {command}")])
-        .current_dir(folder)
-        .env("PATH", folders.join(":"))
+        .current_dir(directory)
+        .env("PATH", directories.join(":"))
         .env("NO_COLOR", "1")
         .env("COLUMNS", "100")
         // Git sets these for its child processes (hooks, `rebase --exec`): `git init` and `git commit` in a page would
@@ -85,10 +85,10 @@ fn add(made: &mut String, mark: &str, printed: &str) {
 
 /// Returns the page with the current output below each command: standard output, standard error after the mark `2> `, and
 /// the exit code if it is not 0. Pages of the documentation show both streams as a terminal does, and mention the exit
-/// code where it matters. Their commands run in a fixed folder.
+/// code where it matters. Their commands run in a fixed directory.
 fn written_again(page: &str, fixed: Option<&Path>) -> String {
     let mut made = String::new();
-    let mut folder = fixed.is_none().then(new_folder);
+    let mut directory = fixed.is_none().then(new_directory);
     let mut is_transcript = false;
     let mut code = 0;
     let mut lines = page.lines();
@@ -100,7 +100,7 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
             // Skip the old output.
             continue;
         } else if line.starts_with("## ") {
-            folder = fixed.is_none().then(new_folder);
+            directory = fixed.is_none().then(new_directory);
         }
         made.push_str(line);
         made.push('\n');
@@ -119,7 +119,9 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
                 }
             }
         }
-        let here = folder.as_ref().map(|folder| folder.path().join("here"));
+        let here = directory
+            .as_ref()
+            .map(|directory| directory.path().join("here"));
         let here = here.as_deref().or(fixed).unwrap();
         let mut printed = run(&command, here, code, fixed.is_some());
         code = printed.code;
@@ -139,14 +141,14 @@ fn written_again(page: &str, fixed: Option<&Path>) -> String {
 
 /// Fails unless a command's machine-readable output or file exists, can be parsed, and matches its schema, if there is
 /// one.
-fn check_documents(command: &str, printed: &str, folder: &Path) {
+fn check_documents(command: &str, printed: &str, directory: &Path) {
     let line = command.lines().next().unwrap();
     let last = line.rsplit('|').next().unwrap();
     let Some((_, format)) = last.split_once(" -o ") else {
         return;
     };
     let text = match format.split_once(" > ") {
-        Some((_, file)) => fs::read_to_string(folder.join(file)),
+        Some((_, file)) => fs::read_to_string(directory.join(file)),
         None => Ok(printed.to_owned()),
     };
     let text = text.unwrap_or_else(|e| panic!("{command}: {e}"));

@@ -13,11 +13,11 @@ use clap::Parser;
 struct Arguments {
     /// The module as cargo built it
     module: PathBuf,
-    /// The folder to write to
-    folder: PathBuf,
+    /// The directory to write to
+    directory: PathBuf,
 }
 
 fn main() -> Result<()> {
-    let Arguments { module, folder } = Arguments::parse();
-    package::write(&module, &folder)
+    let Arguments { module, directory } = Arguments::parse();
+    package::write(&module, &directory)
 }

@@ -25,10 +25,10 @@ const NAME: &str = "managed_by";
 ///
 /// # Errors
 /// If the module is not one of this version of wasm-bindgen, or a file cannot be read or written.
-pub(crate) fn write(module: &Path, folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+pub(crate) fn write(module: &Path, directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let put = |file: &str, bytes: &[u8]| {
-        let path = folder.join(file);
+        let path = directory.join(file);
         fs::write(&path, bytes).with_context(|| path.display().to_string())
     };
     // All platforms share this glue, which does not fetch the module itself.

@@ -169,7 +169,7 @@ impl<'a> AdmissionRequest<'a> {
     /// default. Then the Job is not delegated, and no policy sees the field.
     ///
     /// Source: `PrepareForCreate` in `pkg/registry/batch/job/strategy.go`, 1.30 and 1.31.
-    pub fn dropped_by(&self) -> ReleaseSet {
+    pub fn releases_dropping_managed_by(&self) -> ReleaseSet {
         match &self.subject {
             Subject::Change(kind, Change::Create { object })
                 if is_job(kind) && object.managed_by.is_some() =>

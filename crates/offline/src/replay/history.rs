@@ -243,7 +243,7 @@ fn evaluate<'c>(
 ) -> Task<'c> {
     let request = Request {
         operation,
-        remark: None,
+        note: None,
         state,
         old,
         is_split_update,

@@ -24,7 +24,7 @@ use tally::add;
 pub use crate::object_name::ObjectName;
 pub use step::{EvaluatedRequest, RecordPosition, Step, StepResult};
 pub use tally::{Row, RowKey, Tally};
-pub use writers::{StatusWriter, StatusWriterLists, StatusWriters, WriterTotals};
+pub use writers::{StatusWriter, StatusWriterCollector, StatusWriterLists, WriterTotals};
 
 /// Replays a history, tracking the last state of each live object.
 #[derive(Debug)]
@@ -53,15 +53,15 @@ impl<'s> Replay<'s> {
     }
 
     /// Evaluates documents (see [`crate::split_documents`]) in order, except that writes to one object are sorted by `resourceVersion`: API servers log
-    /// audit events in completion order. Returns the indexes of the last `held` documents with a write, which the caller
-    /// must pass again with the documents that follow.
+    /// audit events in completion order. Returns the indexes of the last `reorder_window` documents with a write, which the
+    /// caller must pass again with the documents that follow.
     pub fn evaluate_documents(
         &mut self,
         documents: &[SourceDocument<'_>],
-        held: usize,
+        reorder_window: usize,
         mut each: impl FnMut(Step),
     ) -> Vec<usize> {
-        self.with_tasks(documents, held, |evaluator, tally, tasks| {
+        self.with_tasks(documents, reorder_window, |evaluator, tally, tasks| {
             let results = par_flat_map(tasks, |(_, task), results| {
                 results.push(task.evaluate(evaluator));
             });
@@ -86,10 +86,10 @@ impl<'s> Replay<'s> {
     pub fn for_each_request(
         &mut self,
         documents: &[SourceDocument<'_>],
-        held: usize,
+        reorder_window: usize,
         mut each: impl FnMut(RecordPosition, Result<&Request<'_>, (&ObjectName, &SkippedRecord)>),
     ) -> Vec<usize> {
-        self.with_tasks(documents, held, |_, _, tasks| {
+        self.with_tasks(documents, reorder_window, |_, _, tasks| {
             for (item, task) in tasks {
                 match task {
                     Task::Evaluate(recorded) => {
@@ -109,23 +109,26 @@ impl<'s> Replay<'s> {
     fn with_tasks(
         &mut self,
         documents: &[SourceDocument<'_>],
-        held: usize,
+        reorder_window: usize,
         run: impl FnOnce(&Evaluator<'s>, &mut Tally, &[(&Item<'_>, Task<'_>)]),
     ) -> Vec<usize> {
-        let (items, waiting) = items(documents, held);
-        let evaluated = documents.len().saturating_sub(waiting.len());
+        let (items, held_back) = items(documents, reorder_window);
+        let evaluated = documents.len().saturating_sub(held_back.len());
         self.tally.documents = add(self.tally.documents, evaluated);
         let previous = self.history.previous_states(&items);
         let (tasks, latest) = self.history.tasks(&items, &previous);
         run(&self.history.evaluator, &mut self.tally, &tasks);
         let updates = stored(&latest);
         self.history.update(updates);
-        waiting
+        held_back
     }
 }
 
 /// Parses the records of documents, without held-back ones. Returns the indexes of those documents too.
-fn items<'c>(documents: &[SourceDocument<'c>], held: usize) -> (Vec<Item<'c>>, Vec<usize>) {
+fn items<'c>(
+    documents: &[SourceDocument<'c>],
+    reorder_window: usize,
+) -> (Vec<Item<'c>>, Vec<usize>) {
     let indexed: Vec<_> = documents.iter().enumerate().collect();
     let mut items = par_flat_map(&indexed, |(index, document), items| {
         read(document.bytes, |lines, record| {
@@ -138,18 +141,18 @@ fn items<'c>(documents: &[SourceDocument<'c>], held: usize) -> (Vec<Item<'c>>, V
         });
     });
     sort_writes(&mut items);
-    let mut waiting = Vec::new();
+    let mut held_back = Vec::new();
     for item in items.iter().rev() {
-        if matches!(item.record, Ok(Record::Write(_))) && !waiting.contains(&item.document) {
-            if waiting.len() == held {
+        if matches!(item.record, Ok(Record::Write(_))) && !held_back.contains(&item.document) {
+            if held_back.len() == reorder_window {
                 break;
             }
-            waiting.push(item.document);
+            held_back.push(item.document);
         }
     }
-    waiting.reverse();
-    items.retain(|item| !waiting.contains(&item.document));
-    (items, waiting)
+    held_back.reverse();
+    items.retain(|item| !held_back.contains(&item.document));
+    (items, held_back)
 }
 
 /// Sorts the writes to each object by version, within the positions that they occupy.
@@ -163,10 +166,10 @@ fn sort_writes(items: &mut Vec<Item<'_>>) {
         Some((write.state.identity(), version, index))
     });
     let mut sorted: Vec<_> = writes.collect();
-    let unversioned = sorted
+    let slots = sorted
         .iter()
         .map(|(identity, _, index)| (identity.clone(), 0, *index));
-    let mut positions: Vec<_> = unversioned.collect();
+    let mut positions: Vec<_> = slots.collect();
     positions.sort_unstable();
     sorted.sort_unstable();
     for ((.., position), (.., index)) in positions.iter().zip(&sorted) {

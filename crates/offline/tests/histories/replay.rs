@@ -29,8 +29,8 @@ fn default_evaluator() -> Evaluator<'static> {
 }
 
 fn stream(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../parity/traces/");
-    std::fs::read_to_string(format!("{folder}{name}.ndjson")).unwrap()
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../parity/traces/");
+    std::fs::read_to_string(format!("{directory}{name}.ndjson")).unwrap()
 }
 
 /// Returns the rules found in each request of a stream, by line.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use managed_by_offline::replay::{StatusWriter, StatusWriterLists};
-use managed_by_offline::{StatusWriters, complete};
+use managed_by_offline::{StatusWriterCollector, complete};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ struct Case {
     /// Each list and its writers: `Job ana 2`, `acme.io/x ana 2 denied 1`.
     writers: Vec<String>,
     denied: u64,
-    would_deny: u64,
+    would_be_denied: u64,
     rejected: u64,
     other: u64,
     undecided: u64,
@@ -37,10 +37,10 @@ struct Case {
 /// Returns the writers in a log, and the problems with their lines.
 fn read(settings: &Value, text: &str) -> (StatusWriterLists, Vec<(u64, String, String)>) {
     let settings = settings.to_string();
-    let mut writers = StatusWriters::new(&settings).unwrap();
+    let mut writers = StatusWriterCollector::new(&settings).unwrap();
     let mut skipped = Vec::new();
     let (documents, _) = managed_by_offline::split_documents(text.as_bytes(), 0, 0);
-    writers.documents(&documents, |position, record| {
+    writers.read_documents(&documents, |position, record| {
         skipped.push((position.line, record.reason.to_string(), record.text));
     });
     (writers.finish(), skipped)
@@ -58,7 +58,10 @@ fn lines(written: &StatusWriterLists) -> Vec<String> {
     let lines = lists.flat_map(|(name, writers)| {
         let line = move |writer: &StatusWriter| {
             let mut line = format!("{name} {} {}", writer.user, writer.writes);
-            for (mark, count) in [("denied", writer.denied), ("would-deny", writer.would_deny)] {
+            for (mark, count) in [
+                ("denied", writer.denied),
+                ("would-deny", writer.would_be_denied),
+            ] {
                 if count > 0 {
                     write!(line, " {mark} {count}").unwrap();
                 }
@@ -89,7 +92,7 @@ fn audit_logs_match_their_expected_writers() {
             [
                 totals.writes,
                 totals.denied,
-                totals.would_deny,
+                totals.would_be_denied,
                 totals.rejected,
                 totals.other,
                 totals.undecided,
@@ -98,7 +101,7 @@ fn audit_logs_match_their_expected_writers() {
             [
                 counts.sum(),
                 case.denied,
-                case.would_deny,
+                case.would_be_denied,
                 case.rejected,
                 case.other,
                 case.undecided,
@@ -126,7 +129,7 @@ fn audit_logs_match_their_expected_writers() {
             "{first:?}"
         );
     }
-    StatusWriters::new("{\"custom_kinds\":[{}]}").unwrap_err();
+    StatusWriterCollector::new("{\"custom_kinds\":[{}]}").unwrap_err();
 }
 
 #[test]
@@ -156,7 +159,7 @@ fn denied_jobset_controller_is_listed() {
     assert_eq!((totals.rejected, totals.undecided), (1, 0));
 
     // In pieces, in a list, and without the objects, the log has the same writers at different lines.
-    let mut pieces = StatusWriters::new("{}").unwrap();
+    let mut pieces = StatusWriterCollector::new("{}").unwrap();
     let (mut rest, mut before) = (text.as_bytes(), 0);
     while !rest.is_empty() {
         let (piece, more) = rest.split_at(complete(
@@ -164,7 +167,7 @@ fn denied_jobset_controller_is_listed() {
             rest.len() <= 40_000,
         ));
         let (documents, lines) = managed_by_offline::split_documents(piece, 0, before);
-        pieces.documents(&documents, |_, record| panic!("{record:?}"));
+        pieces.read_documents(&documents, |_, record| panic!("{record:?}"));
         before += lines;
         rest = more;
     }

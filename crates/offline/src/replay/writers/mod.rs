@@ -18,9 +18,9 @@ use crate::record::read_audited;
 use crate::skipped::{SkipReason, SkippedRecord};
 use crate::split::SourceDocument;
 
-/// Collects the users that write the status of workloads, from audit logs.
+/// Collector of the users that write the status of workloads, from audit logs.
 #[derive(Debug)]
-pub struct StatusWriters {
+pub struct StatusWriterCollector {
     kinds: Vec<TrackedKind>,
     /// Writers per kind, keyed by the index of the first tracked kind with that name.
     builtin: BTreeMap<usize, Users>,
@@ -43,7 +43,7 @@ pub struct WriterTotals {
     pub denied: u64,
     /// Number of those writes that the policy allowed despite a finding of a status writer rule: in mode `monitor`, or
     /// because the rule only warns.
-    pub would_deny: u64,
+    pub would_be_denied: u64,
     /// Times of the first and last of those writes, if the events contain them.
     pub times: Option<(String, String)>,
     /// Number of status writes that the API server rejected for other reasons. They do not count.
@@ -69,7 +69,7 @@ pub struct StatusWriter {
     /// Number of writes denied by the policy.
     pub denied: u64,
     /// Number of writes that the policy allowed despite a finding of a status writer rule.
-    pub would_deny: u64,
+    pub would_be_denied: u64,
     /// Position of the first write.
     pub first: RecordPosition,
 }
@@ -85,7 +85,7 @@ pub struct StatusWriterLists {
     pub totals: WriterTotals,
 }
 
-impl StatusWriters {
+impl StatusWriterCollector {
     /// Creates an empty collector. `settings` is the policy's settings as JSON; they may declare custom kinds.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl StatusWriters {
     }
 
     /// Reads documents and passes unreadable ones to a callback, in document order.
-    pub fn documents(
+    pub fn read_documents(
         &mut self,
         documents: &[SourceDocument<'_>],
         mut each: impl FnMut(RecordPosition, SkippedRecord),
@@ -165,7 +165,7 @@ impl StatusWriters {
                 kinds: BTreeSet::new(),
                 writes: 0,
                 denied: 0,
-                would_deny: 0,
+                would_be_denied: 0,
                 first: RecordPosition { time, ..*position },
             });
         if let Some(kind) = self.kinds.get(write.kind)
@@ -178,8 +178,8 @@ impl StatusWriters {
             (write.is_denied, &mut writer.denied, &mut totals.denied),
             (
                 write.has_finding,
-                &mut writer.would_deny,
-                &mut totals.would_deny,
+                &mut writer.would_be_denied,
+                &mut totals.would_be_denied,
             ),
         ] {
             if is_counted {

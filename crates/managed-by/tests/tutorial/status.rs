@@ -3,7 +3,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use managed_by::{JobChecker, Release};
 
-/// A function of your controller: the status of a Job whose last pod has succeeded.
+/// Part of your controller: returns the status of a Job whose last pod has succeeded.
 fn finished(old: &JobStatus, at: &Time) -> JobStatus {
     let condition = |type_: &str| JobCondition {
         type_: type_.to_owned(),
@@ -22,7 +22,7 @@ fn finished(old: &JobStatus, at: &Time) -> JobStatus {
 }
 
 #[test]
-fn the_status_of_a_finished_job() {
+fn finished_job_status_is_valid() {
     let [start, end] = [0, 3600].map(|second| Time(Timestamp::from_second(second).unwrap()));
     let spec = JobSpec { managed_by: Some("acme.io/runner".to_owned()), ..JobSpec::default() };
     let status = JobStatus { start_time: Some(start), active: Some(1), ..JobStatus::default() };

@@ -1,6 +1,6 @@
 //! The file of `docs/tutorials/controller-test-rust.md`, with the fix that the page describes.
 
-include!("first/status.rs");
+include!("tutorial/status.rs");
 
 #[test]
 fn page_shows_the_findings_of_its_first_example() {
@@ -9,13 +9,13 @@ fn page_shows_the_findings_of_its_first_example() {
         "/../../docs/tutorials/controller-test-rust.md"
     );
     let page = std::fs::read_to_string(page).unwrap();
-    let mended = include_str!("first/status.rs");
-    let forgotten = "condition(\"SuccessCriteriaMet\"), ";
-    let (line, _) = mended.split_once(forgotten).unwrap();
+    let corrected = include_str!("tutorial/status.rs");
+    let omitted = "condition(\"SuccessCriteriaMet\"), ";
+    let (line, _) = corrected.split_once(omitted).unwrap();
     let line = line.lines().next_back().unwrap().trim_start();
-    let shown = mended.replacen(forgotten, "", 1);
+    let shown = corrected.replacen(omitted, "", 1);
     assert!(page.contains(&format!("```rust\n{shown}```")), "{shown}");
-    assert!(page.contains(&format!("{line}{forgotten}")), "{line}");
+    assert!(page.contains(&format!("{line}{omitted}")), "{line}");
 
     let spec = JobSpec {
         managed_by: Some("acme.io/runner".to_owned()),
@@ -32,10 +32,10 @@ fn page_shows_the_findings_of_its_first_example() {
         status: Some(status.clone()),
         ..Job::default()
     };
-    let mut forgetful = finished(&status, &end);
-    forgetful.conditions.as_mut().unwrap().remove(0);
+    let mut incomplete = finished(&status, &end);
+    incomplete.conditions.as_mut().unwrap().remove(0);
     let new = Job {
-        status: Some(forgetful),
+        status: Some(incomplete),
         ..old.clone()
     };
     let found = JobChecker::new(Release::V1_36).status_update(&old, &new);

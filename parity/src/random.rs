@@ -1,4 +1,4 @@
-//! Compares upstream's code with the library on generated cases (`make parity-live`).
+//! Compares upstream's code with the library on generated cases (`make parity-random`).
 
 use anyhow::{Context as _, Result};
 use managed_by::{Release, Settings};
@@ -22,7 +22,7 @@ pub struct Report {
     pub first: Option<(Case, ValidationResult, ValidationResult)>,
 }
 
-/// Compares a number of generated cases for one release.
+/// Compares `cases` generated cases for one release.
 ///
 /// # Errors
 /// If [`oracle::results`] fails.
