@@ -39,7 +39,7 @@ fn recorded_requests_are_accepted() {
         for warning in response.warnings.iter().filter(|_| kind == "Job") {
             let is_for_old_release = ["1.30", "1.31", "1.30 to 1.31"]
                 .iter()
-                .any(|old| warning.contains(&format!("; kube-apiserver {old} denies it, set")));
+                .any(|old| warning.contains(&format!("; kube-apiserver {old} denies it: set")));
             assert!(is_for_old_release, "{}: {warning}", case.name);
             warnings += 1;
         }
