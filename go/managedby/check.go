@@ -37,12 +37,12 @@ type Change struct {
 
 var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
-// CheckCreate checks the creation of a Job. It ignores the status, as the API server does.
+// CheckCreate checks the creation of a Job. It ignores the status, like the API server.
 func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: toObject(job)})
 }
 
-// CheckUpdate checks an update of a Job. It ignores the status, as the API server does.
+// CheckUpdate checks an update of a Job. It ignores the status, like the API server.
 func (p *Policy) CheckUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: toObject(newJob), OldObject: toObject(oldJob)})
 }

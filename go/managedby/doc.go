@@ -1,4 +1,4 @@
-// Package managedby validates Jobs and their status in unit tests, as kube-apiserver does.
+// Package managedby validates Jobs and their status in unit tests, like kube-apiserver.
 //
 // kube-apiserver validates the status that a controller writes to a Job. Its validation differs between releases and is internal to
 // k8s.io/kubernetes. This package runs managed-by-policy as a WebAssembly module, without cgo. Its verdicts and messages are

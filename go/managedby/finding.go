@@ -184,7 +184,7 @@ func (f Findings) In(release Release) []Finding {
 	return findings
 }
 
-// ErrorList returns the errors for which a release denies, as kube-apiserver's validation does.
+// ErrorList returns the errors for which a release denies, like kube-apiserver's validation.
 func (f Findings) ErrorList(release Release) field.ErrorList {
 	var list field.ErrorList
 	for _, finding := range f.All {
