@@ -11,7 +11,7 @@ import type { LintResult, ReplaySummary } from "./summary.js";
 import { completeResult } from "./summarize.js";
 
 /**
- * Reviews an admission request, as the policy does in PolicyServer.
+ * Reviews an admission request, like the policy in PolicyServer.
  *
  * A malformed request is denied with code 400 and the path of the error. The Job of a pod is not looked up, because there is no cluster.
  *

@@ -9,7 +9,7 @@ export interface YamlDocument {
   linesBefore: number;
 }
 
-/** Splits a text at `---` lines, as the library does. */
+/** Splits a text at `---` lines, like the library. */
 export function documentsOf(text: string): YamlDocument[] {
   const starts = [...text.matchAll(/(?<![^\n])---(?=[ \t\r\n]|$)/g)].map(({ index }) => index).filter((index) => index > 0);
   let linesBefore = 0;
