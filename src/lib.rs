@@ -24,7 +24,7 @@ use response::ValidationResponse;
 #[expect(unsafe_code, reason = "waPC finds its entry point by this name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
-    // The default hook cannot print here, so the host would see only the trap.
+    // The default hook cannot print here, so the host would report only the trap.
     std::panic::set_hook(Box::new(|panic| guest::console_log(&panic.to_string())));
     guest::register_function("validate", validate);
     guest::register_function("validate_settings", validate_settings);

@@ -22,7 +22,7 @@ enum Command {
         /// Directory with a directory of requests for each topic
         examples: PathBuf,
     },
-    /// Add Kubewarden's metadata to a module, as `kwctl annotate` does
+    /// Add Kubewarden's metadata to a module, like `kwctl annotate`
     Annotate {
         /// Metadata file, for example policy-metadata.yml
         metadata: PathBuf,

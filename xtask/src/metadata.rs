@@ -94,7 +94,7 @@ impl Metadata {
     }
 }
 
-/// Adds metadata to a module, as `kwctl annotate` does, with the module's protocol version and the README as usage.
+/// Adds metadata to a module, like `kwctl annotate`, with the module's protocol version and the README as usage.
 ///
 /// # Errors
 /// If the module already has metadata, or does not return its protocol version.

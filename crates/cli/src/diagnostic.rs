@@ -21,7 +21,7 @@ pub(crate) struct Span {
 
 /// A line of a file with a highlighted part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct SourceLine {
     pub(crate) text: String,
     /// The bytes to highlight.
     pub(crate) span: Range<usize>,
@@ -121,7 +121,7 @@ pub(crate) struct Diagnostic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
     #[serde(skip)]
-    pub(crate) source: Option<Box<Source>>,
+    pub(crate) source: Option<Box<SourceLine>>,
 }
 
 /// Maximum length of a line that is shown in full.
@@ -154,7 +154,11 @@ impl Span {
 }
 
 /// Returns the range of the value at a path, and its line in the file.
-pub(crate) fn locate(text: &str, document: &Document<'_>, path: &Path) -> (Span, Option<Source>) {
+pub(crate) fn locate(
+    text: &str,
+    document: &Document<'_>,
+    path: &Path,
+) -> (Span, Option<SourceLine>) {
     span_and_source(text, &document.locate(path))
 }
 
@@ -163,18 +167,18 @@ pub(crate) fn locate_key(
     text: &str,
     document: &Document<'_>,
     path: &Path,
-) -> (Span, Option<Source>) {
+) -> (Span, Option<SourceLine>) {
     span_and_source(text, &document.locate_key(path))
 }
 
 /// Returns the range of a located value, and its line in the file.
-pub(crate) fn span_and_source(text: &str, located: &Located) -> (Span, Option<Source>) {
+pub(crate) fn span_and_source(text: &str, located: &Located) -> (Span, Option<SourceLine>) {
     let span = Span::new(text, &located.span, located.line, located.column);
     (span, source(text, &located.span))
 }
 
 /// Returns the line of a position, unless it is too long to read. Scans no more of the file than can be shown.
-fn source(text: &str, span: &Range<usize>) -> Option<Source> {
+fn source(text: &str, span: &Range<usize>) -> Option<SourceLine> {
     let before = text.get(..span.start)?;
     let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
     let start = match before.get(earliest..)?.rfind('\n') {
@@ -191,7 +195,7 @@ fn source(text: &str, span: &Range<usize>) -> Option<Source> {
     let from = span.start.saturating_sub(start);
     let to = span.end.saturating_sub(start).min(shown.len());
     let to = shown.get(..to).map_or(to, |shown| shown.trim_end().len());
-    Some(Source {
+    Some(SourceLine {
         text: shown.to_owned(),
         span: from..to.max(from),
     })
@@ -219,7 +223,7 @@ impl Diagnostic {
     /// Creates an error at a position.
     pub(crate) fn at(
         file: &Arc<str>,
-        (span, source): (Span, Option<Source>),
+        (span, source): (Span, Option<SourceLine>),
         text: String,
     ) -> Self {
         Self {

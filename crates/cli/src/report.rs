@@ -11,7 +11,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::args::EvaluationArgs;
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, Source, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, SourceLine, Span};
 use crate::exit::ExitStatus;
 use crate::format::single_line;
 
@@ -110,7 +110,7 @@ pub(crate) struct Finding {
     #[serde(flatten)]
     pub(crate) span: Option<Span>,
     #[serde(skip)]
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<SourceLine>,
     /// The reason why the finding does not count, if it does not.
     #[serde(rename = "suppressed", skip_serializing_if = "Option::is_none")]
     pub(crate) suppression: Option<Suppression>,
@@ -208,7 +208,7 @@ impl RequestResult {
         object: ObjectName,
         operation: Operation,
         report: ObjectReport,
-        mut locate: impl FnMut(&ReportedFinding) -> Option<(Span, Option<Source>)>,
+        mut locate: impl FnMut(&ReportedFinding) -> Option<(Span, Option<SourceLine>)>,
     ) -> Self {
         let findings = report.findings.into_iter().map(|reported| {
             let (span, source) = locate(&reported).unzip();

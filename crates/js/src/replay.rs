@@ -1,7 +1,7 @@
 //! Implements `replay`: reviews a recorded history chunk by chunk.
 
 use managed_by::{ReleaseSet, Settings};
-use managed_by_offline::replay::{ObjectName, RecordPosition, Row, RowKey, StepResult};
+use managed_by_offline::replay::{ObjectName, RecordPosition, StepResult, TallyRow, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, SkipReason, Step, Tally, complete, split_documents};
 use self_cell::self_cell;
 use serde::Serialize;
@@ -280,8 +280,8 @@ impl ReplayTally {
 }
 
 impl ReplayRow {
-    fn of((key, row): (&RowKey, &Row)) -> Self {
-        let Row { first, last, .. } = row;
+    fn of((key, row): (&TallyRowKey, &TallyRow)) -> Self {
+        let TallyRow { first, last, .. } = row;
         let time = |position: &RecordPosition| position.time.clone();
         Self {
             kind: key.kind.clone(),

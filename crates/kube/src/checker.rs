@@ -1,4 +1,4 @@
-//! Evaluation of writes, and the record of what was found.
+//! Evaluation of writes, and the record of the results.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +17,7 @@ pub(crate) struct Checker {
     record: Mutex<Record>,
 }
 
-/// What the user of the layer configures.
+/// Options of the layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) releases: ReleaseSet,
@@ -27,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) groups: Vec<String>,
 }
 
-/// What the layer reports to the test.
+/// Results that the layer reports to the test.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(crate) evaluated: usize,
@@ -54,7 +54,7 @@ impl Checker {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the write may be of a kind with rules. Kinds that the settings declare are found by the kind of the object.
+    /// Returns true if the write may be of a kind with rules. A kind that the settings declare is looked up by the object's `kind`.
     pub(crate) fn applies_to(&self, write: &Write) -> bool {
         write.built_in_kind().is_some() || self.options.settings.is_some()
     }

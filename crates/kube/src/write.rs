@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) struct Write {
     pub(crate) method: Method,
     pub(crate) path: String,
-    pub(crate) how: How,
+    pub(crate) write_method: WriteMethod,
     pub(crate) is_status: bool,
     pub(crate) group: String,
     pub(crate) version: String,
@@ -19,9 +19,9 @@ pub(crate) struct Write {
     pub(crate) stored: Option<String>,
 }
 
-/// How a write gives the new object.
+/// Way in which a write specifies the new object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum WriteMethod {
     Create,
     Replace,
     Merge,
@@ -47,10 +47,10 @@ impl Write {
             (Some("status"), None) => true,
             _ => return None,
         };
-        let how = match (request.method(), name) {
-            (&Method::POST, None) => How::Create,
-            (&Method::PUT, Some(_)) => How::Replace,
-            (&Method::PATCH, Some(_)) => How::from_patch_type(request),
+        let write_method = match (request.method(), name) {
+            (&Method::POST, None) => WriteMethod::Create,
+            (&Method::PUT, Some(_)) => WriteMethod::Replace,
+            (&Method::PATCH, Some(_)) => WriteMethod::from_patch_type(request),
             _ => return None,
         };
         let stored = name.map(|name| {
@@ -59,7 +59,7 @@ impl Write {
         Some(Self {
             method: request.method().clone(),
             path: path.to_owned(),
-            how,
+            write_method,
             is_status,
             group: group.to_owned(),
             version: version.to_owned(),
@@ -71,35 +71,37 @@ impl Write {
 
     /// Returns the kind, if it is built into the library.
     pub(crate) fn built_in_kind(&self) -> Option<&'static Kind<'static>> {
-        let is_it = |kind: &&&Kind<'_>| {
+        let matches = |kind: &&&Kind<'_>| {
             kind.group() == self.group
                 && kind.plural() == self.plural
                 && kind.versions().contains(&self.version.as_str())
         };
-        kinds().iter().find(is_it).copied()
+        kinds().iter().find(matches).copied()
     }
 
     /// Returns the object that results from the write, or `None` if the client's patch is invalid, which the API server reports.
     pub(crate) fn result(&self, stored: Option<&Value>, sent: Value) -> Option<Value> {
-        match (self.how, stored) {
-            (How::Create | How::Replace, _) => Some(sent),
-            (How::Merge, Some(stored)) => {
+        match (self.write_method, stored) {
+            (WriteMethod::Create | WriteMethod::Replace, _) => Some(sent),
+            (WriteMethod::Merge, Some(stored)) => {
                 let mut object = stored.clone();
                 json_patch::merge(&mut object, &sent);
                 Some(object)
             }
-            (How::JsonPatch, Some(stored)) => {
+            (WriteMethod::JsonPatch, Some(stored)) => {
                 let patch: json_patch::Patch = serde_json::from_value(sent).ok()?;
                 let mut object = stored.clone();
                 json_patch::patch(&mut object, &patch).ok()?;
                 Some(object)
             }
-            (How::Merge | How::JsonPatch, None) | (How::ByServer, _) => None,
+            (WriteMethod::Merge | WriteMethod::JsonPatch, None) | (WriteMethod::ByServer, _) => {
+                None
+            }
         }
     }
 }
 
-impl How {
+impl WriteMethod {
     fn from_patch_type<B>(request: &Request<B>) -> Self {
         let content_type = request.headers().get(CONTENT_TYPE);
         match content_type.map(HeaderValue::as_bytes) {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Release {
-    /// `JobManagedBy` is alpha. The rules assume that the feature gate is on.
+    /// `JobManagedBy` is alpha. The rules assume that the feature gate is enabled.
     V1_30,
     /// Like 1.30.
     V1_31,
@@ -204,7 +204,7 @@ impl fmt::Debug for ReleaseSet {
     }
 }
 
-/// Error of parsing a release that the library doesn't know.
+/// Error of parsing a release that the library doesn't support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownRelease;
 

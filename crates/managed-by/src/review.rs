@@ -146,7 +146,7 @@ fn evaluate_each<'a>(
     Evaluation::from_release_verdicts(request, verdicts)
 }
 
-/// Calls a function with the kind of the request's object, if the library knows the kind or `custom_kinds` declares it.
+/// Calls a function with the kind of the request's object, if the library supports the kind or `custom_kinds` declares it.
 ///
 /// # Errors
 /// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].

@@ -72,7 +72,7 @@ impl Object<'_> {
         self.state.text
     }
 
-    /// Parses the object as the library does, without evaluating it.
+    /// Parses the object like the library, without evaluating it.
     ///
     /// # Errors
     /// Returns an error if a field has the wrong type.

@@ -1,4 +1,4 @@
-//! Runs the built module in wasmi, as PolicyServer does.
+//! Runs the built module in wasmi, with the same protocol as PolicyServer.
 //!
 //! The module is compiled once, each call gets a fresh instance, and a call that runs out of fuel is interrupted. PolicyServer uses
 //! wasmtime, which takes minutes to build; `make e2e` tests the module in PolicyServer.

@@ -10,7 +10,7 @@ use managed_by_offline::{Document, Evaluator, Request, decode};
 
 use super::settings::ResolvedSettings;
 use crate::args::ManifestArgs;
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Source, Span, locate, locate_key};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, SourceLine, Span, locate, locate_key};
 use crate::exit::CliError;
 use crate::hint;
 use crate::input::Input;
@@ -170,7 +170,7 @@ pub(super) struct LocatedObject<'a, 't> {
 
 impl LocatedObject<'_, '_> {
     /// Returns the range of a path in the object, and its line in the file.
-    fn locate(&self, path: &str) -> (Span, Option<Source>) {
+    fn locate(&self, path: &str) -> (Span, Option<SourceLine>) {
         locate(self.text, self.document, &self.object.path_of(path))
     }
 

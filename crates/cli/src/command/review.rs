@@ -1,4 +1,4 @@
-//! `managed-by review`: answers admission requests as the policy does.
+//! `managed-by review`: answers admission requests like the policy.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};

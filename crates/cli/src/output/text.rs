@@ -10,7 +10,7 @@ use managed_by_offline::RecordPosition;
 
 use super::plain::{plain, plain_line};
 use super::table::table;
-use crate::diagnostic::{self, Diagnostic, Source, Span};
+use crate::diagnostic::{self, Diagnostic, SourceLine, Span};
 use crate::format::{count_of, counts, number, single_line};
 use crate::hint;
 use crate::recording::ReplaySummary;
@@ -100,7 +100,7 @@ fn origin(result: &RequestResult, span: Option<&Span>) -> Origin<'static> {
     }
 }
 
-fn snippet<'s>(file: &'s str, line: usize, source: &'s Source) -> Snippet<'s, Annotation<'s>> {
+fn snippet<'s>(file: &'s str, line: usize, source: &'s SourceLine) -> Snippet<'s, Annotation<'s>> {
     Snippet::source(plain_line(&source.text))
         .line_start(line)
         .path(plain(file))

@@ -66,7 +66,7 @@ impl<'a> Raw<'a> {
         Self(text.trim_ascii())
     }
 
-    /// Returns an empty value of a type.
+    /// Returns an empty value of the given type.
     pub(super) fn empty(json_type: Type) -> Self {
         Self(match json_type {
             Type::Object => "{}",
@@ -157,7 +157,7 @@ impl<'a> Raw<'a> {
         (Cow::Borrowed("\u{fffd}"), self)
     }
 
-    /// Returns the members or elements of a value of a type; empty for other types.
+    /// Returns the members or elements of a value of the given type; empty for other types.
     pub(crate) fn entries(self, wanted: Type) -> Entries<'a> {
         let mut split = Splitter::default();
         if self.json_type() == wanted {

@@ -1,7 +1,7 @@
 //! `workload.codeflare.dev`: AppWrapper, which creates objects of any kind.
 
-use super::status::{Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true};
-use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
+use super::status::{OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates, is_true};
+use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
     APP_WRAPPER_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules, Template, ValueConstraint,
 };
@@ -15,11 +15,11 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     constraint: ValueConstraint::Any,
     templates: &[("spec.components[].template", Template::Any)],
     status: StatusRules::Custom(&StatusProfile {
-        outcome: Some(Outcome {
+        outcome: Some(OutcomeProfile {
             dead_end: Some(phase(&["Terminating"])),
             deployed: Some(is_true("ResourcesDeployed")),
             allowed_transitions: TRANSITIONS,
-            ..Outcome::new(phase(&["Succeeded"]), phase(&["Failed"]))
+            ..OutcomeProfile::new(phase(&["Succeeded"]), phase(&["Failed"]))
         }),
         totals: &["status.resettingCount"],
         ..StatusProfile::EMPTY
@@ -48,7 +48,7 @@ const TRANSITIONS: &[AllowedTransition] = &[
         to: None,
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::NotBeingDeleted,
-        source: Source::new(
+        source: TransitionSource::new(
             "a copy on another cluster was deleted (appwrapper_multikueue_adapter.go)",
         ),
     },
@@ -57,13 +57,13 @@ const TRANSITIONS: &[AllowedTransition] = &[
         to: Some(TerminalStates::DEAD_END),
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::BeingDeleted,
-        source: Source::new("appwrapper_controller.go"),
+        source: TransitionSource::new("appwrapper_controller.go"),
     },
     AllowedTransition {
         from: TerminalStates::FAILED,
         to: None,
         reconciled_by: ReconciledBy::External,
         condition: TransitionCondition::ResourcesDeployed,
-        source: Source::new("Kueue's `Finished` of AppWrapper"),
+        source: TransitionSource::new("Kueue's `Finished` of AppWrapper"),
     },
 ];

@@ -1,7 +1,7 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
-use super::status::{DualOutcome, End, Outcome, StatusProfile, TerminalStates, is_true};
-use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
+use super::status::{DualOutcome, EndTime, OutcomeProfile, StatusProfile, TerminalStates, is_true};
+use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
     Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, OptionalDocs, StatusRules, TRAINING_OPERATOR,
     ValueConstraint,
@@ -13,13 +13,17 @@ const MANAGED_BY: &str = "spec.runPolicy.managedBy";
 const CONSTRAINT: ValueConstraint<'static> =
     ValueConstraint::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
-const OUTCOME: Outcome<'static> = Outcome::new(is_true("Succeeded"), is_true("Failed"));
+const OUTCOME: OutcomeProfile<'static> =
+    OutcomeProfile::new(is_true("Succeeded"), is_true("Failed"));
 
-const fn status(outcome: &Outcome<'static>, ended: TerminalStates) -> StatusProfile<'static> {
+const fn status(
+    outcome: &OutcomeProfile<'static>,
+    ended: TerminalStates,
+) -> StatusProfile<'static> {
     StatusProfile {
         outcome: Some(*outcome),
         start: Some("status.startTime"),
-        end: Some(End {
+        end: Some(EndTime {
             path: "status.completionTime",
             needs_outcome: true,
             required_by: ended,
@@ -39,7 +43,7 @@ static STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::SUCCEED
 
 /// The loop over replica types continues after one that has succeeded (`UpdateJobStatus` of TFJob and PyTorchJob), so one update
 /// may set both outcomes.
-const DUAL_OUTCOME: Outcome<'static> = Outcome {
+const DUAL_OUTCOME: OutcomeProfile<'static> = OutcomeProfile {
     dual: DualOutcome::Allowed,
     ..OUTCOME
 };
@@ -56,13 +60,13 @@ static MPI_V1_STATUS: StatusProfile<'static> = status(&OUTCOME, TerminalStates::
 /// Status of the mpi-operator's MPIJob. An evicted worker fails it without a completion time, and a later success replaces the
 /// failure. With a completion time the MPIJob is finished.
 static MPI_STATUS: StatusProfile<'static> = status(
-    &Outcome {
+    &OutcomeProfile {
         allowed_transitions: &[AllowedTransition {
             from: TerminalStates::FAILED,
             to: None,
             reconciled_by: ReconciledBy::Any,
             condition: TransitionCondition::NoEndTime,
-            source: Source::new("mpi_job_controller.go, mpi-operator 0.6.0 and 0.8.0"),
+            source: TransitionSource::new("mpi_job_controller.go, mpi-operator 0.6.0 and 0.8.0"),
         }],
         ..OUTCOME
     },

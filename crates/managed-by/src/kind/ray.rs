@@ -2,8 +2,8 @@
 //!
 //! `v1alpha1` is also served, but its schema lacks the field, so that the API server prunes it before it calls webhooks.
 
-use super::status::{End, Outcome, StatusMatcher, StatusProfile, TerminalStates};
-use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
+use super::status::{EndTime, OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates};
+use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
     FieldLocation, KUBERAY_OPERATOR, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
     Template, ValueConstraint,
@@ -55,17 +55,17 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     constraint: CONSTRAINT,
     templates: &[("spec.rayClusterSpec", Template::Spec(&RAY_CLUSTER))],
     status: StatusRules::Custom(&StatusProfile {
-        outcome: Some(Outcome {
+        outcome: Some(OutcomeProfile {
             dead_end: Some(state(&["ValidationFailed"])),
             reason: Some(StatusMatcher::Field {
                 path: "status.jobStatus",
                 values: &["SUCCEEDED", "FAILED", "STOPPED"],
             }),
             allowed_transitions: RAY_JOB_TRANSITIONS,
-            ..Outcome::new(state(&["Complete"]), state(&["Failed"]))
+            ..OutcomeProfile::new(state(&["Complete"]), state(&["Failed"]))
         }),
         start: Some("status.startTime"),
-        end: Some(End {
+        end: Some(EndTime {
             path: "status.endTime",
             needs_outcome: false,
             required_by: TerminalStates::empty(),
@@ -97,14 +97,14 @@ const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
         to: Some(TerminalStates::DEAD_END),
         reconciled_by: ReconciledBy::BuiltIn,
         condition: TransitionCondition::EndTimeKept,
-        source: Source::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0"),
+        source: TransitionSource::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0"),
     },
     AllowedTransition {
         from: TerminalStates::DEAD_END,
         to: None,
         reconciled_by: ReconciledBy::External,
         condition: TransitionCondition::Always,
-        source: Source::new(
+        source: TransitionSource::new(
             "a new dispatch by MultiKueue, which copies the whole status (ray_multikueue_adapter.go)",
         ),
     },
@@ -113,7 +113,9 @@ const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
         to: None,
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::NoEndTime,
-        source: Source::new("rayjob_controller.go, KubeRay 1.5.0 to 1.7.0: no outcome came before"),
+        source: TransitionSource::new(
+            "rayjob_controller.go, KubeRay 1.5.0 to 1.7.0: no outcome came before",
+        ),
     },
 ];
 

@@ -93,7 +93,7 @@ impl<'k> StatusMatcher<'k> {
         }
     }
 
-    /// Returns true if it matches a field with a value.
+    /// Returns true if the matcher matches a field with the given value.
     pub(crate) fn has_value(&self, value: &str) -> bool {
         matches!(self, Self::Field { values, .. } if values.contains(&value))
     }
@@ -113,7 +113,7 @@ impl<'k> StatusMatcher<'k> {
     }
 }
 
-/// Formats it as messages do: `Failed`, `Succeeded=False`.
+/// Formats the matcher for messages: `Failed`, `Succeeded=False`.
 impl fmt::Display for StatusMatcher<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -131,10 +131,10 @@ impl fmt::Display for StatusMatcher<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusProfile<'k> {
     /// Outcomes, if the workload ends.
-    pub(crate) outcome: Option<Outcome<'k>>,
+    pub(crate) outcome: Option<OutcomeProfile<'k>>,
     pub(crate) start: Option<&'k str>,
     /// End time, if the status has one.
-    pub(crate) end: Option<End<'k>>,
+    pub(crate) end: Option<EndTime<'k>>,
     /// Counters that are never negative. `[]` stands for each element of a list or map.
     pub(crate) counters: &'k [&'k str],
     /// Counters that also never decrease.
@@ -160,14 +160,14 @@ impl StatusProfile<'_> {
 
 /// Outcomes of a kind: their matchers, and the transitions that are allowed after them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome<'k> {
-    /// [`None`] only for a declared kind without it.
+pub(crate) struct OutcomeProfile<'k> {
+    /// [`None`] only for a declared kind without a success.
     pub(crate) success: Option<StatusMatcher<'k>>,
-    /// [`None`] only for a declared kind without it.
+    /// [`None`] only for a declared kind without a failure.
     pub(crate) failure: Option<StatusMatcher<'k>>,
     /// [`TerminalStates::DEAD_END`], if the kind has one.
     pub(crate) dead_end: Option<StatusMatcher<'k>>,
-    /// The policy on both outcomes at once.
+    /// The ways in which a status may have both outcomes.
     pub(crate) dual: DualOutcome,
     pub(crate) failure_reasons: &'k [(FailureReasons, StatusMatcher<'k>)],
     /// Matches while the resources that the workload created still exist.
@@ -180,13 +180,13 @@ pub(crate) struct Outcome<'k> {
     pub(crate) allowed_transitions: &'static [AllowedTransition],
 }
 
-impl<'k> Outcome<'k> {
+impl<'k> OutcomeProfile<'k> {
     /// Creates an outcome that is final without exceptions.
     pub(crate) const fn new(success: StatusMatcher<'k>, failure: StatusMatcher<'k>) -> Self {
         Self::partial(Some(success), Some(failure))
     }
 
-    /// Creates the same for a status that may show only one of the two.
+    /// Creates a final outcome for a status that may show only success or only failure.
     pub(crate) const fn partial(
         success: Option<StatusMatcher<'k>>,
         failure: Option<StatusMatcher<'k>>,
@@ -258,7 +258,7 @@ pub(crate) struct Attempts<'k> {
 
 /// End time of a workload.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct End<'k> {
+pub(crate) struct EndTime<'k> {
     pub(crate) path: &'k str,
     /// True if only a status with an outcome has an end time.
     pub(crate) needs_outcome: bool,

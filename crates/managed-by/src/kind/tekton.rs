@@ -1,10 +1,10 @@
 //! `tekton.dev`: PipelineRun and TaskRun. A PipelineRun doesn't propagate `managedBy` to its TaskRuns.
 
 use super::status::{
-    Attempts, End, FailureReasons, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_false,
-    is_true, with_reason,
+    Attempts, EndTime, FailureReasons, OutcomeProfile, StatusMatcher, StatusProfile,
+    TerminalStates, is_false, is_true, with_reason,
 };
-use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
+use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{Kind, KindDocs, OptionalDocs, StatusRules, TEKTON_PIPELINE, ValueConstraint};
 
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
@@ -15,9 +15,9 @@ const CHECKS: &str =
 const UNCHECKED: &str = "only an event filter keeps the built-in controller away from delegated objects, so events of their children can still start it";
 
 /// Outcomes that are the two values of one condition.
-const OUTCOME: Outcome<'static> = Outcome {
+const OUTCOME: OutcomeProfile<'static> = OutcomeProfile {
     allowed_transitions: &[OVERWRITTEN],
-    ..Outcome::new(is_true("Succeeded"), is_false("Succeeded"))
+    ..OutcomeProfile::new(is_true("Succeeded"), is_false("Succeeded"))
 };
 
 /// The reconciler overwrites its own last write if a cancel, a timeout or the deletion of a pod coincides with the end.
@@ -27,15 +27,15 @@ const OVERWRITTEN: AllowedTransition = AllowedTransition {
     to: None,
     reconciled_by: ReconciledBy::BuiltIn,
     condition: TransitionCondition::Always,
-    source: Source::new(
+    source: TransitionSource::new(
         "recorded with Tekton 1.12 (one success in 300 runs) and 1.15 (one failure in 114)",
     ),
 };
 
 const START: Option<&str> = Some("status.startTime");
 
-const fn end(required_by: TerminalStates) -> End<'static> {
-    End {
+const fn end(required_by: TerminalStates) -> EndTime<'static> {
+    EndTime {
         path: "status.completionTime",
         needs_outcome: true,
         required_by,
@@ -76,21 +76,21 @@ const TASK_RUN_TRANSITIONS: &[AllowedTransition] = &[
         to: None,
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::Retry,
-        source: Source::new("`retryTaskRun`"),
+        source: TransitionSource::new("`retryTaskRun`"),
     },
     AllowedTransition {
         from: TerminalStates::SUCCEEDED,
         to: None,
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::RetryAfterStopSidecarFailed,
-        source: Source::new("`stopSidecars`, then `retryTaskRun` in the same reconcile"),
+        source: TransitionSource::new("`stopSidecars`, then `retryTaskRun` in the same reconcile"),
     },
     AllowedTransition {
         from: TerminalStates::SUCCEEDED,
         to: Some(TerminalStates::FAILED),
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::StopSidecarFailed,
-        source: Source::new("`stopSidecars`, `TaskRunReasonStopSidecarFailed`"),
+        source: TransitionSource::new("`stopSidecars`, `TaskRunReasonStopSidecarFailed`"),
     },
 ];
 
@@ -103,7 +103,7 @@ pub(super) static TASK_RUN: Kind<'static> = Kind {
     constraint: ValueConstraint::Any,
     retries_path: Some("spec.retries"),
     status: StatusRules::Custom(&StatusProfile {
-        outcome: Some(Outcome {
+        outcome: Some(OutcomeProfile {
             failure_reasons: &[(FailureReasons::STOP_SIDECAR_FAILED, SIDECARS_NOT_STOPPED)],
             attempts: Some(Attempts {
                 path: "status.retriesStatus",

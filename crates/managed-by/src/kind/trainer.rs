@@ -1,9 +1,10 @@
 //! `trainer.kubeflow.org`: TrainJob, which creates a JobSet, and OptimizationJob, which creates TrainJobs.
 
 use super::status::{
-    DualOutcome, FailureReasons, Outcome, StatusProfile, TerminalStates, is_true, with_reason,
+    DualOutcome, FailureReasons, OutcomeProfile, StatusProfile, TerminalStates, is_true,
+    with_reason,
 };
-use super::transitions::{AllowedTransition, ReconciledBy, Source, TransitionCondition};
+use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
     FieldLocation, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
     TRAIN_JOB_CONTROLLER as CONTROLLER, ValueConstraint,
@@ -21,7 +22,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
     constraint: CONSTRAINT,
     defaulted: true,
     status: StatusRules::Custom(&StatusProfile {
-        outcome: Some(Outcome {
+        outcome: Some(OutcomeProfile {
             dual: DualOutcome::AfterSuccess,
             failure_reasons: &[
                 // `setTrainJobStatus` reads the JobSet after a deadline.
@@ -37,9 +38,9 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
                 to: None,
                 reconciled_by: ReconciledBy::Any,
                 condition: TransitionCondition::NotDeadlineExceeded,
-                source: Source::new("`removeFailedCondition`, Trainer 2.1 to 2.3"),
+                source: TransitionSource::new("`removeFailedCondition`, Trainer 2.1 to 2.3"),
             }],
-            ..Outcome::new(is_true("Complete"), is_true("Failed"))
+            ..OutcomeProfile::new(is_true("Complete"), is_true("Failed"))
         }),
         counters: &[
             "status.jobsStatus[].ready",

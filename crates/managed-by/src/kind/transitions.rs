@@ -31,7 +31,7 @@ pub(crate) struct AllowedTransition {
         not(feature = "docs"),
         expect(dead_code, reason = "empty without the feature `docs`")
     )]
-    pub(crate) source: Source,
+    pub(crate) source: TransitionSource,
 }
 
 /// Controller that runs the object, and so writes its status, according to `managedBy`.
@@ -66,18 +66,18 @@ pub(crate) enum TransitionCondition {
     StopSidecarFailed,
     /// The reason of the stored failure is not `DeadlineExceeded`.
     NotDeadlineExceeded,
-    /// The stored status matches [`Outcome::deployed`](super::status::Outcome::deployed).
+    /// The stored status matches [`OutcomeProfile::deployed`](super::status::OutcomeProfile::deployed).
     ResourcesDeployed,
 }
 
 /// Upstream functions, files and recordings that show a transition. Empty without the feature `docs`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source {
+pub(crate) struct TransitionSource {
     #[cfg(feature = "docs")]
     pub(super) text: &'static str,
 }
 
-impl Source {
+impl TransitionSource {
     #[cfg(feature = "docs")]
     pub(super) const fn new(text: &'static str) -> Self {
         Self { text }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::kind::Kind;
-use crate::kind::status::{FailureReasons, Outcome, StatusMatcher, TerminalStates};
+use crate::kind::status::{FailureReasons, OutcomeProfile, StatusMatcher, TerminalStates};
 use crate::upstream::time::Time;
 
 /// Maximum number of nested values, and of negative counters.
@@ -25,7 +25,7 @@ pub(crate) struct Custom<'a> {
 /// Value of `managedBy` in a template.
 #[derive(Debug, Clone)]
 pub(crate) struct Nested<'a> {
-    /// Path: `spec.replicatedJobs[2].template.spec.managedBy`.
+    /// Path, such as `spec.replicatedJobs[2].template.spec.managedBy`.
     pub(crate) path: String,
     /// Kind of the template's objects.
     pub(crate) kind: &'a Kind<'a>,
@@ -65,7 +65,7 @@ pub(crate) struct Status<'a> {
     pub(crate) failure_reasons: FailureReasons,
     /// True for each of the two exclusive conditions that is True.
     pub(crate) exclusive: (bool, bool),
-    /// True if the status matches [`Outcome::deployed`].
+    /// True if the status matches [`OutcomeProfile::deployed`].
     pub(crate) is_deployed: bool,
     /// Field that repeats the outcome.
     pub(crate) terminal_state: Option<Cow<'a, str>>,
@@ -84,7 +84,7 @@ impl Status<'_> {
     /// Adds the states of an outcome whose matchers match a part of the status.
     pub(super) fn add(
         &mut self,
-        outcome: &Outcome<'_>,
+        outcome: &OutcomeProfile<'_>,
         matches: impl Fn(&StatusMatcher<'_>) -> bool,
     ) {
         for (state, matcher) in outcome.terminal_states() {

@@ -1,7 +1,7 @@
 //! Comparison of pod templates, for the rule `job-spec/scheduling-directives`: the scheduling directives, which are mutable while a
 //! Job is suspended, and the rest of `affinity`, which is not.
 //!
-//! Templates are compared like in kube-apiserver (`Semantic.DeepEqual` on the API types): an absent list equals an empty one, an
+//! Templates are compared as in kube-apiserver (`Semantic.DeepEqual` on the API types): an absent list equals an empty one, an
 //! absent member equals its zero value, and an absent struct equals an empty one unless the API has a pointer.
 
 use std::borrow::Cow;
@@ -114,7 +114,7 @@ const POD_AFFINITY_TERM: Shape = Struct(&[
     ("mismatchLabelKeys", STRINGS),
 ]);
 
-/// Fields that 1.30 drops, because the gate `MatchLabelKeysInPodAffinity` is off, unless the stored object has some.
+/// Fields that 1.30 drops, because the feature gate `MatchLabelKeysInPodAffinity` is disabled, unless the stored object has some.
 const LABEL_KEYS: [&str; 2] = ["matchLabelKeys", "mismatchLabelKeys"];
 
 const LABEL_SELECTOR: Shape = Pointer(&[

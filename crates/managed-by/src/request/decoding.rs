@@ -9,7 +9,7 @@ use serde::de::{IgnoredAny, MapAccess};
 use super::change::Change;
 use super::identity::{GroupVersionKind, UserInfo};
 use super::request_object::{RequestObject, RequestObjectSeed};
-use super::source::Source;
+use super::source::RequestSource;
 use super::{AdmissionRequest, Subject, UndecodedChange};
 use crate::decode::fields::{self, DefaultOnNull, Text, set_once};
 use crate::decode::{DecodeError, Result, VisitContainer};
@@ -115,7 +115,7 @@ impl<'a> RequestFields<'a> {
     ///
     /// # Errors
     /// Fails if a member that the operation requires is missing or invalid, with its path in the request.
-    pub(super) fn finish(self, source: Source<'a>) -> Result<AdmissionRequest<'a>> {
+    pub(super) fn finish(self, source: RequestSource<'a>) -> Result<AdmissionRequest<'a>> {
         let missing = |member, expected| DecodeError::unexpected(member, expected, "nothing");
         let kind = self.kind.ok_or_else(|| missing("kind", "an object"))?.0;
         if kind.kind.is_empty() {

@@ -20,7 +20,7 @@ use crate::object::pod::Pod;
 use crate::release::{Release, ReleaseSet};
 use decoding::{ObjectDecoding, RequestFields};
 use request_object::RequestObject;
-pub(crate) use source::Source;
+pub(crate) use source::RequestSource;
 
 pub use change::Change;
 pub use decoded_object::DecodedObject;
@@ -57,7 +57,7 @@ pub struct AdmissionRequest<'a> {
     pub(crate) user: UserInfo<'a>,
     pub(crate) subject: Subject<'a>,
     /// The document that contains the request.
-    pub(crate) source: Source<'a>,
+    pub(crate) source: RequestSource<'a>,
 }
 
 impl<'a> AdmissionRequest<'a> {
@@ -69,7 +69,7 @@ impl<'a> AdmissionRequest<'a> {
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         ObjectDecoding::read(|objects| {
             let fields = decode(bytes, Collect(RequestFields::new(objects)))?;
-            fields.finish(Source::Request(bytes))
+            fields.finish(RequestSource::Request(bytes))
         })
     }
 
@@ -79,7 +79,7 @@ impl<'a> AdmissionRequest<'a> {
         version: Cow<'a, str>,
         user: UserInfo<'a>,
         subject: Subject<'a>,
-        source: Source<'a>,
+        source: RequestSource<'a>,
     ) -> Self {
         let own_name = match &subject {
             Subject::Pod(pod) => Some(pod.name()),
@@ -107,7 +107,7 @@ impl<'a> AdmissionRequest<'a> {
         new: &'a Job,
         old: Option<&'a Job>,
     ) -> Self {
-        let source = Source::Typed(source::ObjectPair {
+        let source = RequestSource::Typed(source::ObjectPair {
             object: new,
             is_create: matches!(change, Change::Create { .. }),
             old,
@@ -132,7 +132,7 @@ impl<'a> AdmissionRequest<'a> {
         user: UserInfo<'a>,
     ) -> Result<Self> {
         let object = *change.object();
-        let source = Source::Objects(source::ObjectPair {
+        let source = RequestSource::Objects(source::ObjectPair {
             object: object.text,
             is_create: matches!(change, Change::Create { .. }),
             old: change.old().map(|old| old.text),
@@ -166,7 +166,7 @@ impl<'a> AdmissionRequest<'a> {
     }
 
     /// Returns the releases that drop `spec.managedBy` from the Job to create, because their feature gate `JobManagedBy` is off by
-    /// default. Then the Job is not delegated, and no policy sees the field.
+    /// default. Then the Job is not delegated, and admission policies don't receive the field.
     ///
     /// Source: `PrepareForCreate` in `pkg/registry/batch/job/strategy.go`, 1.30 and 1.31.
     pub fn releases_dropping_managed_by(&self) -> ReleaseSet {
@@ -194,7 +194,10 @@ impl<'a> AdmissionRequest<'a> {
     {
         let change = undecoded.change.as_ref();
         let change = change.try_map(|object, member| object.read_as(kind, member));
-        let change = if matches!(self.source, Source::Review(_) | Source::Request(_)) {
+        let change = if matches!(
+            self.source,
+            RequestSource::Review(_) | RequestSource::Request(_)
+        ) {
             // The caller converts the error to a verdict without the name of the document.
             change.map_err(|e| e.within("request"))?.detect_stored()
         } else {
@@ -300,14 +303,14 @@ mod tests {
     #[test]
     fn only_stored_objects_have_a_status() {
         let object = DecodedObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
-        let of = |change| {
+        let findings_of = |change| {
             let user = UserInfo::default();
             fired(&AdmissionRequest::from_objects(change, "", user).unwrap())
         };
         let field = ["managed-by/format"];
         let all = ["managed-by/format", "job-status/negative-counter"];
-        assert_eq!(of(Change::Create { object: &object }), field);
-        assert_eq!(of(Change::Stored { object: &object }), all);
+        assert_eq!(findings_of(Change::Create { object: &object }), field);
+        assert_eq!(findings_of(Change::Stored { object: &object }), all);
         let json = |object: &str| format!(r#"{{"operation":"CREATE",{KIND},"object":{object}}}"#);
         let stored = json(JOB);
         assert_eq!(

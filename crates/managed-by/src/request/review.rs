@@ -6,7 +6,7 @@ use serde::de::{IgnoredAny, MapAccess};
 
 use super::AdmissionRequest;
 use super::decoding::{ObjectDecoding, RequestFields};
-use super::source::Source;
+use super::source::RequestSource;
 use crate::decode::fields::{Text, set_once};
 use crate::decode::{Collect, DecodeError, Outline, Result, VisitContainer, decode};
 
@@ -40,7 +40,7 @@ impl<'a> AdmissionReview<'a> {
             let fields = decode(bytes, Collect(fields))?;
             let missing = || DecodeError::unexpected("request", "an object", "nothing");
             let request = fields.request.ok_or_else(missing)?;
-            let request = request.finish(Source::Review(bytes));
+            let request = request.finish(RequestSource::Review(bytes));
             Ok(Self {
                 request: request.map_err(|e| e.within("request"))?,
                 settings: fields.settings,

@@ -7,7 +7,7 @@ use crate::decode::Raw;
 use crate::upstream::go;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum RequestSource<'a> {
     Request(&'a [u8]),
     /// A document with the member `request`.
     Review(&'a [u8]),
@@ -25,7 +25,7 @@ pub(crate) struct ObjectPair<T> {
     pub(super) old: Option<T>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> RequestSource<'a> {
     /// Returns true if the object and the stored object are the same bytes. Scans the document again: few requests need it.
     pub(crate) fn is_noop(self) -> bool {
         #[cfg(feature = "k8s-openapi")]

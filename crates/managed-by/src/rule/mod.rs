@@ -36,7 +36,7 @@ pub(crate) struct Check {
     exercised_when: Option<Exercised>,
 }
 
-/// Predicate for the changes that count for a rule in a controller report: those that could have violated the rule. Rules without a
+/// Predicate for the changes that exercise a rule in a controller report: changes that could have violated the rule. Rules without a
 /// predicate are not in the report. [`CheckFn::CustomStatus`] rules count every [`Transition`].
 #[cfg(feature = "docs")]
 enum Exercised {

@@ -1,4 +1,4 @@
-//! Lookup of the workload that controls an object, from its owner references. It is not checked that the owner exists.
+//! Lookup of the workload that controls an object, from its owner references. It does not check that the owner exists.
 
 use crate::kind::{FieldLocation, Kind};
 use crate::object::Object;

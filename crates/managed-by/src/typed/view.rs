@@ -120,7 +120,7 @@ fn view_uids(uids: &[String]) -> Vec<Cow<'_, str>> {
 /// Truncates to whole seconds, like the serialization of `k8s-openapi`.
 fn view_time(time: &Time) -> time::Time {
     let seconds = time.0.as_second();
-    // Before 1970, both raw_fields are negative.
+    // Before 1970, both fields are negative.
     let is_rounded_up = time.0.subsec_nanosecond() < 0;
     time::Time::from_unix(seconds.saturating_sub(i64::from(is_rounded_up)))
 }

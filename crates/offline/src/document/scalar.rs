@@ -1,4 +1,4 @@
-//! Resolves plain YAML scalars as kubectl does.
+//! Resolves plain YAML scalars like kubectl.
 //!
 //! Source: `resolve` of the `goyaml.v2` in `sigs.k8s.io/yaml`, which kubectl and kube-apiserver use: YAML 1.1, in which
 //! `yes` and `on` are booleans and `010` is 8. Times stay strings.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::parallel::par_flat_map;
-use super::step::{Item, RecordedRequest, Task};
+use super::step::{PositionedRecord, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
 use crate::object_name::ObjectName;
@@ -63,7 +63,10 @@ impl<'s> ObjectHistory<'s> {
     }
 
     /// Parses the previous states of a chunk's objects. Deleted, out-of-order and repeated objects only need the version.
-    pub(super) fn previous_states<'c>(&'c self, items: &'c [Item<'c>]) -> PreviousStates<'c> {
+    pub(super) fn previous_states<'c>(
+        &'c self,
+        items: &'c [PositionedRecord<'c>],
+    ) -> PreviousStates<'c> {
         let mut first = BTreeMap::new();
         for item in items {
             let state = match &item.record {
@@ -93,9 +96,9 @@ impl<'s> ObjectHistory<'s> {
     /// Returns the task for each record, and the final state of each object in the chunk.
     pub(super) fn tasks<'c>(
         &self,
-        items: &'c [Item<'c>],
+        items: &'c [PositionedRecord<'c>],
         previous: &'c PreviousStates<'c>,
-    ) -> (Vec<(&'c Item<'c>, Task<'c>)>, LatestStates<'c>) {
+    ) -> (Vec<(&'c PositionedRecord<'c>, Task<'c>)>, LatestStates<'c>) {
         let mut latest = LatestStates::new();
         let mut tasks = Vec::with_capacity(items.len());
         for item in items {

@@ -18,12 +18,12 @@ use crate::skipped::SkippedRecord;
 use crate::split::SourceDocument;
 use history::{ObjectHistory, stored};
 use parallel::par_flat_map;
-use step::{Item, Task};
+use step::{PositionedRecord, Task};
 use tally::add;
 
 pub use crate::object_name::ObjectName;
 pub use step::{EvaluatedRequest, RecordPosition, Step, StepResult};
-pub use tally::{Row, RowKey, Tally};
+pub use tally::{Tally, TallyRow, TallyRowKey};
 pub use writers::{StatusWriter, StatusWriterCollector, StatusWriterLists, WriterTotals};
 
 /// Replays a history, tracking the last state of each live object.
@@ -110,7 +110,7 @@ impl<'s> Replay<'s> {
         &mut self,
         documents: &[SourceDocument<'_>],
         reorder_window: usize,
-        run: impl FnOnce(&Evaluator<'s>, &mut Tally, &[(&Item<'_>, Task<'_>)]),
+        run: impl FnOnce(&Evaluator<'s>, &mut Tally, &[(&PositionedRecord<'_>, Task<'_>)]),
     ) -> Vec<usize> {
         let (items, held_back) = items(documents, reorder_window);
         let evaluated = documents.len().saturating_sub(held_back.len());
@@ -128,11 +128,11 @@ impl<'s> Replay<'s> {
 fn items<'c>(
     documents: &[SourceDocument<'c>],
     reorder_window: usize,
-) -> (Vec<Item<'c>>, Vec<usize>) {
+) -> (Vec<PositionedRecord<'c>>, Vec<usize>) {
     let indexed: Vec<_> = documents.iter().enumerate().collect();
     let mut items = par_flat_map(&indexed, |(index, document), items| {
         read(document.bytes, |lines, record| {
-            items.push(Item {
+            items.push(PositionedRecord {
                 document: *index,
                 source: document.source,
                 line: add(document.lines_before, lines.saturating_add(1)),
@@ -156,7 +156,7 @@ fn items<'c>(
 }
 
 /// Sorts the writes to each object by version, within the positions that they occupy.
-fn sort_writes(items: &mut Vec<Item<'_>>) {
+fn sort_writes(items: &mut Vec<PositionedRecord<'_>>) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     let writes = items.iter().enumerate().filter_map(|(index, item)| {
         let Ok(Record::Write(write)) = &item.record else {

@@ -51,14 +51,15 @@ pub struct EvaluatedRequest {
     pub report: ObjectReport,
 }
 
-pub(super) struct Item<'c> {
+/// A record and its position in the documents.
+pub(super) struct PositionedRecord<'c> {
     pub(super) document: usize,
     pub(super) source: usize,
     pub(super) line: u64,
     pub(super) record: Result<Record<'c>, SkippedRecord>,
 }
 
-impl Item<'_> {
+impl PositionedRecord<'_> {
     pub(super) fn position(&self, time: Option<String>) -> RecordPosition {
         let (source, line) = (self.source, self.line);
         RecordPosition { source, line, time }
@@ -83,7 +84,7 @@ pub(super) struct RecordedRequest<'c> {
 }
 
 impl Task<'_> {
-    /// Returns true for one of the two requests that a change of the status and the rest becomes.
+    /// Returns true for one of the two requests that a change of both the status and other fields becomes.
     pub(super) fn is_split_update(&self) -> bool {
         matches!(self, Self::Evaluate(recorded) if recorded.request.is_split_update)
     }

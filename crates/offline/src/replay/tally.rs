@@ -32,15 +32,15 @@ pub struct Tally {
     pub rejected: u64,
     /// Number of records that could not be evaluated, per reason.
     pub skipped: BTreeMap<SkipReason, u64>,
-    /// Number of states per unsupported kind: `Pod`, `Deployment.apps`.
+    /// Number of states per unsupported kind, such as `Pod` or `Deployment.apps`.
     pub unsupported: BTreeMap<String, u64>,
     /// Findings by kind and rule.
-    pub rows: BTreeMap<RowKey, Row>,
+    pub rows: BTreeMap<TallyRowKey, TallyRow>,
 }
 
 /// Key of a tally row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RowKey {
+pub struct TallyRowKey {
     /// Kind and group, such as `Job.batch`.
     pub kind: String,
     /// Id of the rule.
@@ -53,7 +53,7 @@ pub struct RowKey {
 
 /// Findings of one rule on objects of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct TallyRow {
     /// The first finding.
     pub finding: ReportedFinding,
     /// Number of findings.
@@ -161,13 +161,13 @@ impl Tally {
             &mut self.denied
         });
         for finding in &request.report.findings {
-            let key = RowKey {
+            let key = TallyRowKey {
                 kind: object.kind_and_group(),
                 rule: finding.rule.id(),
                 is_denied: finding.enforcement == Enforcement::Deny,
                 is_stored,
             };
-            let row = self.rows.entry(key).or_insert_with(|| Row {
+            let row = self.rows.entry(key).or_insert_with(|| TallyRow {
                 finding: finding.clone(),
                 count: 0,
                 releases: finding.releases,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Enforcement, Release, ReleaseSet, Settings};
-use managed_by_offline::replay::{RowKey, Step, StepResult, Tally};
+use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, ReportedFinding, complete, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
@@ -196,7 +196,7 @@ fn histories_match_their_expected_steps() {
                 }
                 StepResult::Evaluated(request) => request,
             };
-            rows.extend(request.report.findings.iter().map(|found| RowKey {
+            rows.extend(request.report.findings.iter().map(|found| TallyRowKey {
                 kind: step.object.kind_and_group(),
                 rule: found.rule.id(),
                 is_denied: found.enforcement == Enforcement::Deny,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::decode::Raw;
-use crate::kind::status::{FailureReasons, Outcome, StatusMatcher, StatusProfile, is_true};
+use crate::kind::status::{FailureReasons, OutcomeProfile, StatusMatcher, StatusProfile, is_true};
 use crate::object::custom::Status;
 
 /// Parts of a status profile that refer to conditions. If a type has several entries, the first one wins, as in upstream helpers
@@ -11,7 +11,7 @@ use crate::object::custom::Status;
 #[derive(Default)]
 pub(super) struct Conditions<'p> {
     pub(super) exclusive: Option<(&'p str, &'p str)>,
-    pub(super) outcome: Option<&'p Outcome<'p>>,
+    pub(super) outcome: Option<&'p OutcomeProfile<'p>>,
     pub(super) failure_reasons: &'p [(FailureReasons, StatusMatcher<'p>)],
 }
 

@@ -1,6 +1,6 @@
 //! Paths of a kind, with the value to read at each.
 
-use crate::kind::status::{Attempts, CONDITIONS, Outcome, StatusMatcher, StatusProfile};
+use crate::kind::status::{Attempts, CONDITIONS, OutcomeProfile, StatusMatcher, StatusProfile};
 use crate::kind::{Kind, Template};
 
 /// Value at the end of a path.
@@ -15,7 +15,7 @@ pub(super) enum Leaf<'k> {
     /// List of conditions. The profile selects them.
     Conditions(&'k StatusProfile<'k>),
     /// State of the workload, with its path.
-    State(&'k str, &'k Outcome<'k>),
+    State(&'k str, &'k OutcomeProfile<'k>),
     /// Field that repeats the outcome.
     TerminalState,
     /// Reason of the outcome, with its final values.

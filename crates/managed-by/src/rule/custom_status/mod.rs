@@ -9,7 +9,7 @@ pub(crate) mod outcome;
 pub(crate) mod times;
 
 use crate::kind::Kind;
-use crate::kind::status::{FailureReasons, Outcome, StatusProfile, TerminalStates};
+use crate::kind::status::{FailureReasons, OutcomeProfile, StatusProfile, TerminalStates};
 use crate::kind::transitions::{AllowedTransition, ReconciledBy, TransitionCondition};
 use crate::object::Object;
 use crate::object::custom::{EMPTY_STATUS, Status};
@@ -63,7 +63,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Returns the terminal states that this update may leave.
-    fn leavable_states(&self, outcome: &Outcome<'_>) -> TerminalStates {
+    fn leavable_states(&self, outcome: &OutcomeProfile<'_>) -> TerminalStates {
         let rows = outcome.allowed_transitions.iter();
         rows.filter(|row| self.matches(**row))
             .fold(TerminalStates::empty(), |states, row| states | row.from)

@@ -3,7 +3,9 @@
 use super::Transition;
 use crate::description::{Rule, Scope};
 use crate::finding::BadValue;
-use crate::kind::status::{CONDITIONS, DualOutcome, FailureReasons, Outcome, TerminalStates};
+use crate::kind::status::{
+    CONDITIONS, DualOutcome, FailureReasons, OutcomeProfile, TerminalStates,
+};
 use crate::object::custom::Status;
 use crate::rule::{Check, CheckFn, Findings};
 
@@ -39,7 +41,7 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
 /// attempts, unless it keeps a terminal state.
 fn check_attempts<'a>(
     status: &Transition<'a>,
-    outcome: &Outcome<'a>,
+    outcome: &OutcomeProfile<'a>,
     old: &Status<'a>,
     findings: &mut Findings<'a>,
 ) {
@@ -56,7 +58,7 @@ fn check_attempts<'a>(
 /// Checks that the workload stays in its final states. Returns true if it does.
 fn check_states<'a>(
     status: &Transition<'a>,
-    outcome: &Outcome<'a>,
+    outcome: &OutcomeProfile<'a>,
     is_final: TerminalStates,
     findings: &mut Findings<'a>,
 ) -> bool {
@@ -77,7 +79,7 @@ fn check_states<'a>(
 /// Checks that the reason of an outcome does not change, such as `jobStatus` of a RayJob.
 fn check_reason<'a>(
     status: &Transition<'a>,
-    outcome: &Outcome<'a>,
+    outcome: &OutcomeProfile<'a>,
     old: &Status<'a>,
     findings: &mut Findings<'a>,
 ) {
@@ -106,7 +108,7 @@ fn check_end<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findi
 /// Checks that final states stay final: otherwise two updates could do what one may not.
 fn check_final<'a>(
     status: &Transition<'a>,
-    outcome: &Outcome<'a>,
+    outcome: &OutcomeProfile<'a>,
     is_final: TerminalStates,
     findings: &mut Findings<'a>,
 ) {

@@ -149,7 +149,7 @@ fn check_format(indexes: &str, completions: i32) -> Result<(), String> {
 }
 
 /// Returns the first index in both lists (`validateFailedIndexesNotOverlapCompleted`). Skips invalid intervals, which another rule
-/// reports, and assumes increasing lists, as upstream does.
+/// reports, and assumes increasing lists, like upstream.
 fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> {
     let valid = |list| Intervals::new(list, completions).filter_map(|(interval, _)| interval.ok());
     let (mut completed, mut failed) = (valid(completed), valid(failed));

@@ -2,7 +2,7 @@
 //!
 //! Upstream enables most checks only if the fields that they read have changed (`getStatusValidationOptions`,
 //! `pkg/registry/batch/job/strategy.go`), so that an invalid status can still be updated in other fields. For a stored object,
-//! which the background audit sends as a create, everything has changed, and transition checks don't run.
+//! which the audit scanner submits as a create, everything has changed, and transition checks don't run.
 
 pub(crate) mod conditions;
 pub(crate) mod counters;
@@ -86,7 +86,7 @@ impl<'a> StatusChange<'a> {
         self.new.conditions.is_true(ConditionTypes::FINISHED)
     }
 
-    /// Returns true if there is an old status and it satisfies a predicate.
+    /// Returns true if there is an old status and it satisfies the predicate.
     fn old_is_some_and(&self, holds: impl Fn(&JobStatus<'a>) -> bool) -> bool {
         self.old.is_some_and(holds)
     }

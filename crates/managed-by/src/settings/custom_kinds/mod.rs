@@ -1,4 +1,4 @@
-//! `custom_kinds`: kinds that the library doesn't know, declared by the admin.
+//! `custom_kinds`: kinds that the library doesn't support, declared by the admin.
 
 mod entry;
 mod status;

@@ -8,7 +8,7 @@ use super::validation::{
 };
 use crate::decode::{Path, Raw, Type, quote_or_size};
 use crate::kind::status::{
-    CONDITIONS, End, Outcome, StatusMatcher, StatusProfile, TerminalStates, is_true,
+    CONDITIONS, EndTime, OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates, is_true,
 };
 use crate::settings::error::SettingsError;
 use crate::settings::parser::{Parser, declare_keys};
@@ -86,9 +86,9 @@ impl<'a> DeclaredStatus<'a> {
         let failure = failure.map(|matcher| matcher.matcher(failure_words));
         let has_outcome = success.is_some() || failure.is_some();
         let profile = StatusProfile {
-            outcome: has_outcome.then(|| Outcome::partial(success, failure)),
+            outcome: has_outcome.then(|| OutcomeProfile::partial(success, failure)),
             start: self.start.as_deref(),
-            end: self.end.as_deref().map(|path| End {
+            end: self.end.as_deref().map(|path| EndTime {
                 path,
                 needs_outcome: false,
                 required_by: TerminalStates::empty(),
