@@ -80,7 +80,7 @@ target/expected.ndjson: $(RUST_SOURCES) xtask/src/expected.rs $(shell find examp
 REQUESTS ?= 20000
 .PHONY: differential-test
 differential-test: export EXPECTED_RESULTS = $(CURDIR)/target/differential-test.ndjson
-differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all stored requests and on REQUESTS requests generated from SEED (needs Go, node, policy-server)
+differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## Compare every entry point with the library, on all checked-in requests and on REQUESTS requests generated from SEED (needs Go, node, policy-server)
 	@$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
 	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
 	@cargo test --quiet --package managed-by-cli --test cli -- differential:: --nocapture --test-threads 1
@@ -312,7 +312,7 @@ verify-parity: oracle # Fail if the test vectors are out of date
 CASES ?= 100000
 SEED ?= 1
 parity-random: oracle ## Compare the library with kube-apiserver's code on CASES cases generated from SEED (needs Go)
-	cargo run --quiet --profile live --package managed-by-parity -- live $(CASES) $(SEED) $(RELEASES)
+	cargo run --quiet --profile random --package managed-by-parity -- random $(CASES) $(SEED) $(RELEASES)
 
 MATCH_CASES := $(CURDIR)/target/match-cases.ndjson
 match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apiserver's matcher, on the requests of the Rust test (needs Go)
@@ -323,7 +323,7 @@ match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apis
 
 .PHONY: cel-upstream
 cel-upstream: export EXPECTED_RESULTS = $(CURDIR)/target/cel.ndjson
-cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library, using kube-apiserver's code, on all stored requests and on REQUESTS requests generated from SEED (needs Go)
+cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library, using kube-apiserver's code, on all checked-in requests and on REQUESTS requests generated from SEED (needs Go)
 	$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
 	cd parity/oracle && for release in 1.30 1.36 1.37; do \
 		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \

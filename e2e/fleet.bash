@@ -90,5 +90,5 @@ run_fault() {
   for number in $(seq $next 29); do retry create_unless_unavailable "$1" "$number"; done
   LIMIT=120 retry all_finished "$1" || { kubectl get jobs,jobsets && return 1; }
   [ ! -e "$RUN/rejection" ] || { cat "$RUN/rejection" && return 1; }
-  echo "# $running of 30 were running when the fault began; denied by management.yml: $(audit_events hub "$DENIED" "$hub_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
+  echo "# $running of 10 were running when the fault began; denied by management.yml: $(audit_events hub "$DENIED" "$hub_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
 }

@@ -50,8 +50,8 @@ func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool 
 	})
 }
 
-// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It also fails if early patches of a
-// release are known to deny it. Warnings of this project's own rules are logged.
+// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It also fails if early patch releases
+// are known to deny it. Warnings from this project's own rules are logged.
 func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
 	if !isPair(t, "AssertStatusUpdate", old, new) {
@@ -62,7 +62,7 @@ func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases)
 	})
 }
 
-// isPair fails the test unless the Jobs are two objects.
+// isPair fails the test if a Job is nil, or if old and new are the same object.
 func isPair(t T, caller string, old, new *batchv1.Job) bool {
 	t.Helper()
 	problem := ""
@@ -95,8 +95,8 @@ func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, che
 	return Report(t, fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name), findings)
 }
 
-// Report fails the test if a finding denies: an upstream rule in one of the releases, a known early patch of a release, or a
-// rule of this project with its settings. It logs findings that only warn. It returns true if the test does not fail.
+// Report fails the test if a finding is a denial: from kube-apiserver's rules in one of the releases or a known early patch release, or
+// from this project's rules under the policy's settings. It logs findings that only warn. It returns true if the test does not fail.
 func Report(t T, what string, findings managedby.Findings) bool {
 	t.Helper()
 	failures, notes := describe(findings)

@@ -165,7 +165,7 @@ fn match_conditions(rule: &Rule) -> Result<String> {
     let row = rows.find(|(id, _)| *id == rule.id());
     let (_, text) = row.with_context(|| {
         format!(
-            "docs/rules/webhook-calls.tsv: no {}, see CONTRIBUTING.md",
+            "docs/rules/webhook-calls.tsv: no row for {}, see CONTRIBUTING.md",
             rule.id()
         )
     })?;

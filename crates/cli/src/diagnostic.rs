@@ -94,7 +94,7 @@ impl DiagnosticKind {
         (
             Self::OldState,
             Level::Note,
-            "An error in a committed file or in an object in it",
+            "An error in the committed revision of a file, which the change may fix",
         ),
     ];
 }
@@ -117,7 +117,7 @@ pub(crate) struct Diagnostic {
     pub(crate) column: usize,
     /// The message, in one line.
     pub(crate) text: String,
-    /// The suggested word, which the message contains too.
+    /// The suggested replacement, which the message also contains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
     #[serde(skip)]
@@ -128,7 +128,7 @@ pub(crate) struct Diagnostic {
 const MAX_SHOWN_LINE: usize = 400;
 
 impl Span {
-    /// Returns the range of a whole line.
+    /// Returns an empty range at the start of a line, for a diagnostic about the whole line.
     pub(crate) fn line(line: usize) -> Self {
         Self {
             line,
@@ -177,7 +177,7 @@ pub(crate) fn span_and_source(text: &str, located: &Located) -> (Span, Option<So
     (span, source(text, &located.span))
 }
 
-/// Returns the line of a position, unless it is too long to read. Scans no more of the file than can be shown.
+/// Returns the line of a position, unless it is too long to show. Scans no more of the file than it can show.
 fn source(text: &str, span: &Range<usize>) -> Option<SourceLine> {
     let before = text.get(..span.start)?;
     let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
@@ -244,7 +244,7 @@ impl Diagnostic {
         known.map_or(Level::Error, |(_, level, _)| *level)
     }
 
-    /// Returns the range in the file, unless the diagnostic is about the whole file. It is as wide as the excerpt.
+    /// Returns the range in the file, unless the diagnostic is about the whole file. It covers the highlighted part of the line.
     pub(crate) fn span(&self) -> Option<Span> {
         let source = self.source.as_ref();
         let shown = source.and_then(|source| source.text.get(source.span.clone()));

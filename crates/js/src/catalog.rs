@@ -38,7 +38,7 @@ pub struct RulePage {
     pub fix: &'static str,
     /// Source of the rule: a function of kube-apiserver, an API comment, an observation.
     pub source: String,
-    /// Intended deviation from kube-apiserver.
+    /// Intentional deviation from kube-apiserver.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub deviation: Option<&'static str>,
@@ -84,7 +84,7 @@ pub struct Kind {
     /// True if the field is in a template and mutable.
     pub template: bool,
     /// Values that the API accepts: domain-prefixed paths, a list of values, or any string.
-    #[ts(type = "\"path\" | \"open\" | string[]")]
+    #[ts(type = "\"path\" | \"any\" | string[]")]
     pub format: Value,
     /// True if the API defaults the field to the reserved value.
     pub defaulted: bool,

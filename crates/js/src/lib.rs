@@ -66,7 +66,7 @@ impl RequestOptions {
     }
 }
 
-/// Reviews the objects in a YAML or JSON text as creates.
+/// Reviews the objects in a YAML or JSON text as if a client created them.
 #[wasm_bindgen]
 #[expect(clippy::needless_pass_by_value, reason = "JavaScript moves it")]
 pub fn lint(text: &str, settings: &str, options: RequestOptions) -> String {

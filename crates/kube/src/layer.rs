@@ -1,4 +1,4 @@
-//! The layer for the client.
+//! Tower layer that evaluates the writes of a client.
 
 use std::error::Error;
 use std::future::{Future, poll_fn};
@@ -25,7 +25,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 ///
 /// A write that a release denies is not sent, and the code under test gets the API server's error. See the [crate](crate).
 ///
-/// Clones share their record.
+/// Clones share the recorded results.
 #[derive(Debug, Clone)]
 pub struct WriteCheckLayer {
     checker: Arc<Checker>,
@@ -78,7 +78,7 @@ impl WriteCheckLayer {
         })
     }
 
-    /// Returns the findings for which a release denies a write, or for which early patches of a release are known to deny it. Each
+    /// Returns the findings that make a release, or known early patch releases of it, deny a write. Each
     /// starts with the method and path of the write.
     pub fn failures(&self) -> Vec<String> {
         self.checker.record().failures.clone()
@@ -114,7 +114,7 @@ pub struct WriteCheckService<S> {
     inner: Arc<Mutex<S>>,
 }
 
-/// A response of the inner service, or one of the layer.
+/// A response from the inner service or from the layer.
 type Checked<B> = Response<Either<B, Full<Bytes>>>;
 
 impl<S, Req, B> Service<Request<Req>> for WriteCheckService<S>

@@ -104,12 +104,12 @@ pub fn rules() -> &'static [&'static Rule] {
     RULES
 }
 
-/// Returns the rule with an id.
+/// Returns the rule with the given id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)
 }
 
-/// Returns the rules in controller reports that apply to the change's kind, each with true if the change exercises it.
+/// Returns the rules in conformance reports that apply to the change's kind, each with true if the change exercises it.
 #[cfg(feature = "docs")]
 pub(crate) fn exercised_rules(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
     let applicable = CHECKS

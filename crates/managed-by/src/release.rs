@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Minor release of Kubernetes, with the behavior of its newest patch release that was read. Each rule implements the differences
+/// Minor release of Kubernetes, as of the newest patch release whose source was reviewed. Each rule implements the differences
 /// between releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
@@ -53,8 +53,8 @@ impl Release {
     /// Like [`Release::VERDICTS`], for the template of a suspended Job.
     pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
 
-    /// Newest release of each range with equal [`Finding`](crate::Finding)s, which don't include the format of values:
-    /// kube-apiserver has another message about `managedBy` since 1.32.
+    /// Newest release of each range with equal [`Finding`](crate::Finding)s. Values are formatted later and may differ within a range.
+    /// In 1.32, kube-apiserver changed its message about a `managedBy` that is too long.
     pub(crate) const FINDINGS: &[Self] = &[Self::V1_31, Self::V1_37];
 
     /// Like [`Release::FINDINGS`], for the status of a Job.
@@ -75,7 +75,7 @@ impl Release {
         Self::V1_37,
     ];
 
-    /// Returns the range that this release is the newest of, in a list of ranges.
+    /// Returns the releases of the range that ends with this release. `ranges` lists the newest release of each range.
     pub(crate) fn range(self, ranges: &[Self]) -> ReleaseSet {
         let newest_first = ranges.iter().rev();
         let previous = newest_first.copied().find(|release| *release < self);
@@ -84,7 +84,7 @@ impl Release {
             .collect()
     }
 
-    /// Returns the release as in settings: `1.37`.
+    /// Returns the release as written in settings, such as `1.37`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V1_30 => "1.30",
@@ -219,7 +219,7 @@ impl std::error::Error for UnknownRelease {}
 impl FromStr for Release {
     type Err = UnknownRelease;
 
-    /// Parses a release as in settings: `1.37`.
+    /// Parses a release as written in settings, such as `1.37`.
     fn from_str(text: &str) -> Result<Self, UnknownRelease> {
         let named = Self::ALL.iter().find(|release| release.as_str() == text);
         named.copied().ok_or(UnknownRelease)

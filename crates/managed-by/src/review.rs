@@ -1,4 +1,4 @@
-//! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or a [`Evaluation`].
+//! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or an [`Evaluation`].
 
 use crate::catalog;
 use crate::cluster::{Cluster, NoCluster};
@@ -52,10 +52,10 @@ pub fn review_with_cluster<'a>(
     to_verdict(request, settings, findings, settings.message_release())
 }
 
-/// Evaluates a request under each release of a set, without access to a cluster. Without a set, the settings choose the release,
-/// and the verdict is the same as from [`review`].
+/// Evaluates a request under each release of a set, without access to a cluster. If `releases` is [`None`], the setting
+/// `kubernetes_version` applies, and the verdict is the same as from [`review`].
 ///
-/// Tools use this function. Each release gets the verdict that it would get with the setting `kubernetes_version`. Releases that
+/// Intended for tools. Each release gets the verdict that it would get with the setting `kubernetes_version`. Releases that
 /// share rules are evaluated once.
 ///
 /// ```
@@ -107,7 +107,7 @@ pub fn evaluate_with_cluster<'a>(
             )
         });
     }
-    // Verdicts depend on the release only for changes of workloads.
+    // Verdicts depend on the release only for changes to workloads.
     Evaluation::uniform(
         review_with_cluster(request, settings, cluster),
         Some(releases),
@@ -164,8 +164,8 @@ pub fn with_kind<T>(
     })
 }
 
-/// Returns the rules in controller reports that apply to the request's kind, each with true if the request exercises the rule: the
-/// rule evaluated it, and it could have violated the rule. Every denied request exercises the rule. Empty for unknown kinds.
+/// Returns the rules in conformance reports that apply to the request's kind, each with true if the request exercises it: the rule
+/// was evaluated, and the request could have violated it. A denied request always exercises the rule. Empty for unknown kinds.
 ///
 /// # Errors
 /// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
@@ -196,7 +196,7 @@ pub fn exercised_rules(
     }
 }
 
-/// Evaluates a change of an object of a kind from `custom_kinds`.
+/// Evaluates a change to an object of a kind from `custom_kinds`.
 #[inline(never)]
 fn review_declared(
     request: &AdmissionRequest<'_>,
@@ -212,7 +212,7 @@ fn review_declared(
     })
 }
 
-/// Returns the findings of all rules in a change.
+/// Returns the findings of all rules for a change.
 fn run_rules<'a>(
     request: &'a AdmissionRequest<'a>,
     kind: &'a Kind<'a>,
@@ -237,7 +237,7 @@ fn to_verdict<'a>(
         .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
 }
 
-/// Returns the findings if the settings choose no release. A version-dependent kube-apiserver check denies a request that all
+/// Returns the findings if `kubernetes_version` is not set. A version-dependent kube-apiserver check denies a request that all
 /// releases deny, and warns if some release accepts it.
 fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,

@@ -126,8 +126,8 @@ impl Object<'_> {
     }
 }
 
-/// Returns the requests that update an object from an old to a new state, in order. A change of both the status and the
-/// rest becomes two requests: an update that keeps the old status, then a status update. A new state without a status
+/// Returns the requests that update an object from an old to a new state, in order. A change to both the status and other
+/// fields becomes two requests: an update that keeps the old status, then a status update. A new state without a status
 /// leaves the status unchanged. With `is_status`, only the status update is returned, because the API server ignores the
 /// other changes.
 pub fn updates<'o>(

@@ -41,7 +41,7 @@ pub struct ReportBuilder<'s> {
     releases: &'static [Release],
     writes: u64,
     status_writes: u64,
-    /// Number of skipped writes to objects of each other controller. The name is empty if the controller is unknown.
+    /// Number of skipped writes to objects of other controllers, by controller. The name is empty if the controller is unknown.
     other_controller_writes: BTreeMap<String, u64>,
     skipped: u64,
     /// One result per release, for each rule that applies to a recorded kind.

@@ -213,7 +213,7 @@ impl Comparison<'_> {
                     self.update(located, &name, old, report);
                 }
                 (Some(_), Ok(())) if !self.is_history => {}
-                // An object that the API server could not store did not exist.
+                // The API server cannot have stored a malformed old object, so evaluate the new object as a create.
                 _ => {
                     if old.is_none() {
                         report.created.push(name.clone());

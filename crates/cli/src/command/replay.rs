@@ -1,4 +1,4 @@
-//! `managed-by replay`: evaluates recorded history.
+//! `managed-by replay`: evaluates the requests in a recording.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;

@@ -92,7 +92,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     Ok(report.exit_status(evaluation))
 }
 
-/// Returns the request in a document, and its path. As in the API server, the last of several equal keys wins.
+/// Returns the request in a document, and its path. If a key occurs twice, the last one wins, as in the API server.
 fn request_in(json: &str) -> (&str, &'static str) {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
     match members.get("request") {

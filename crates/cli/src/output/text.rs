@@ -29,7 +29,7 @@ pub(crate) fn result(out: &mut impl Write, result: &RequestResult) -> io::Result
             let warnings = result.warnings.iter();
             paragraphs.extend(warnings.map(|text| (Level::WARNING, text.clone())));
         }
-        // Notes alone get a paragraph only if there is nothing else.
+        // If there are findings, `with_request` adds the note to them.
         if let Some(note) = result.note.filter(|_| !result.operation.is_stored()) {
             paragraphs.push((Level::NOTE, note.to_owned()));
         }
@@ -159,7 +159,7 @@ pub(crate) fn suppressed(report: &Report) -> String {
     ])
 }
 
-/// Lists the objects that only one of two files contains, one per line.
+/// Lists the created and deleted objects, one per line.
 pub(crate) fn created_and_deleted(report: &Report) -> String {
     let created = report.created.iter().map(|object| ("created", object));
     let deleted = report.deleted.iter().map(|object| ("deleted", object));
@@ -177,7 +177,7 @@ pub(crate) fn hints(report: &Report) -> String {
     hints.collect()
 }
 
-/// Formats a note about objects without other results whose `managedBy` is dropped.
+/// Formats a note about objects without findings whose `managedBy` the API server drops.
 pub(crate) fn dropped_field_note(report: &Report) -> String {
     let without_findings = report.results.iter().filter(|r| r.findings.is_empty());
     let mut dropped =
@@ -213,7 +213,7 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
     hints.collect()
 }
 
-/// Formats a message that nothing was evaluated, with the input found.
+/// Formats the message that nothing was evaluated, with the kinds that the input contains.
 pub(crate) fn nothing(unsupported: &BTreeMap<String, u64>, skipped: usize) -> String {
     let kinds = unsupported.iter().map(|(kind, count)| match &**kind {
         "" => format!("a document without `kind`{}", times(*count)),

@@ -5,7 +5,7 @@ import { invalidArgument, ManagedByError, type ErrorCode } from "./error.js";
 type ModuleResponse<T> = { Ok: T } | { Err: { code: ErrorCode; path: string; message: string; problems: Problem[] } };
 
 /**
- * Memory that an instance of the module may keep between calls, in pages of 64 KiB. WebAssembly cannot return memory, so after a larger
+ * Memory that an instance of the module may keep between calls, in pages of 64 KiB. WebAssembly memory cannot shrink, so after a larger
  * input a new instance replaces it.
  */
 const MAX_KEPT_PAGES = 1024;
@@ -87,7 +87,7 @@ export function toText(value: unknown, path: string): string {
     return JSON.stringify(value) ?? "null";
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
-    throw invalidArgument(path, `cannot be written as JSON: ${why}`, { cause });
+    throw invalidArgument(path, `cannot be serialized as JSON: ${why}`, { cause });
   }
 }
 
@@ -103,7 +103,7 @@ export function describeInvalid(value: unknown): string | undefined {
     return "a promise; await it first";
   }
   if (Symbol.asyncIterator in value || "getReader" in value) {
-    return "a stream; read it to its end first";
+    return "a stream; read it to the end first";
   }
   const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
   return tag === "Object" || tag === "Array" ? undefined : `a ${tag}`;

@@ -33,7 +33,7 @@ test("the module has the recorded size and stays within the limits", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));
   const brotli = brotliCompressSync(wasm, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
   const recorded = JSON.parse(readFileSync(join(here, "size.json"), "utf8"));
-  const message = `bytes ${wasm.length}, brotli ${brotli}: if it is worth it, write that into test/size.json`;
+  const message = `bytes ${wasm.length}, brotli ${brotli}: if the change is intentional, update test/size.json`;
   for (const [now, then] of [[wasm.length, recorded.bytes], [brotli, recorded.brotli]]) {
     assert.ok(Math.abs(now - then) <= then * 0.02, message);
   }
@@ -121,7 +121,7 @@ test("publint reports no problems", async () => {
 test("the types resolve in every module resolution mode", () => {
   const { stdout } = spawnSync(bin("attw"), ["--pack", built, "--format", "json"], { encoding: "utf8" });
   const problems = JSON.parse(stdout).analysis.problems.map(({ kind, entrypoint, resolutionKind }) => [kind, entrypoint, resolutionKind]);
-  // Both are for browsers and bundlers, so there is no CommonJS of them.
+  // Both are for browsers and bundlers, so neither has a CommonJS build.
   assert.deepEqual(problems, ["./web", "./managed_by.wasm"].map((entrypoint) => ["CJSResolvesToESM", entrypoint, "node16-cjs"]));
 });
 
@@ -131,7 +131,7 @@ test("the published package contains exactly the required files", () => {
   assert.deepEqual(files.map((file) => file.path).sort(), expected.sort());
   for (const name of readdirSync(built)) {
     const text = readFileSync(join(built, name), "latin1");
-    assert.ok(!text.includes(root) && !text.includes("/.cargo/"), `${name} names a folder of the machine that built it`);
+    assert.ok(!text.includes(root) && !text.includes("/.cargo/"), `${name} contains a path of the build machine`);
   }
 });
 

@@ -98,7 +98,7 @@ impl<'k> StatusMatcher<'k> {
         matches!(self, Self::Field { values, .. } if values.contains(&value))
     }
 
-    /// Returns true if both read the same condition type or the same field, so that only one can match.
+    /// Returns true if both matchers read the same condition type or the same field, so that at most one can match.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         match (*self, *other) {
             (
@@ -127,10 +127,10 @@ impl fmt::Display for StatusMatcher<'_> {
     }
 }
 
-/// Profile of a kind's status: the paths to read, and the invariants to check. Absent parts have no rules.
+/// Profile of a kind's status: the paths to read, and the invariants to check. Fields that are `None` or empty are not checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusProfile<'k> {
-    /// Outcomes, if the workload ends.
+    /// Outcomes, if workloads of the kind finish.
     pub(crate) outcome: Option<OutcomeProfile<'k>>,
     pub(crate) start: Option<&'k str>,
     /// End time, if the status has one.

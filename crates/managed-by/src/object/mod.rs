@@ -23,7 +23,7 @@ pub(crate) struct Object<'a> {
     pub(crate) metadata: Metadata<'a>,
     /// Value of `managedBy`, at the path of the kind. [`None`] if unset, which differs from `""`.
     pub(crate) managed_by: Option<Cow<'a, str>>,
-    /// Other fields of a Job. Boxed because objects are moved.
+    /// Other fields of a Job. Boxed to keep `Object` small, because it is moved often.
     pub(crate) job: Option<Box<Job<'a>>>,
     /// Other fields of a custom resource, if there are any.
     pub(crate) custom: Option<Box<Custom<'a>>>,
@@ -46,8 +46,8 @@ impl Object<'_> {
 
 /// Seed that decodes an object of a kind, or [`None`] for `null`.
 ///
-/// A value of the wrong type is an error in fields that rules read of a Job and, for other kinds, in `managedBy`, its parent
-/// objects, and the metadata.
+/// For a Job, a value of the wrong type is an error in every field that rules read; for other kinds, only in `managedBy`, its
+/// parent objects and the metadata.
 #[derive(Clone, Copy)]
 pub(crate) struct ObjectSeed<'k>(pub(crate) &'k Kind<'k>);
 

@@ -134,7 +134,7 @@ impl<'a> RequestFields<'a> {
             Some("UPDATE") => Some(Change::Update { object, old }),
             Some("DELETE" | "CONNECT") => None,
             other => {
-                let got = other.map_or("nothing", |_| "another word");
+                let got = other.map_or("nothing", |_| "another value");
                 return Err(DecodeError::unexpected("operation", OPERATIONS, got));
             }
         };

@@ -30,16 +30,16 @@ pub use review::AdmissionReview;
 
 #[derive(Debug)]
 pub(crate) enum Subject<'a> {
-    /// A request without rules: a deletion, a connection, or a subresource other than `status`.
+    /// A request that no rule applies to: a deletion, a connection, or a subresource other than `status`.
     Skipped,
     /// An object of an unknown kind, which `custom_kinds` may declare.
     UnknownKind(Box<UndecodedChange<'a>>),
     Pod(Pod<'a>),
-    /// A change of an object of a known kind.
+    /// A change to an object of a known kind.
     Change(&'a Kind<'a>, Change<Object<'a>>),
 }
 
-/// Change of an object of an unknown kind.
+/// Change to an object of an unknown kind.
 #[derive(Debug)]
 pub(crate) struct UndecodedChange<'a> {
     pub(crate) kind: GroupVersionKind<'a>,
@@ -64,8 +64,8 @@ impl<'a> AdmissionRequest<'a> {
     /// Decodes a JSON document with a request.
     ///
     /// # Errors
-    /// Fails if the document is not JSON, a required member is missing, or a field that rules read has the wrong type. Ignores
-    /// parts without rules, such as the object of a deletion.
+    /// Fails if the document is not JSON, a required member is missing, or a field that rules read has the wrong type. Ignores parts
+    /// that no rule reads, such as the object of a deletion.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self> {
         ObjectDecoding::read(|objects| {
             let fields = decode(bytes, Collect(RequestFields::new(objects)))?;
@@ -73,7 +73,7 @@ impl<'a> AdmissionRequest<'a> {
         })
     }
 
-    /// Creates a request without other fields. The name of the object takes precedence over `name`.
+    /// Creates a request with an empty namespace and resource. The name in the object takes precedence over `name`.
     fn new(
         name: Cow<'a, str>,
         version: Cow<'a, str>,
@@ -198,7 +198,7 @@ impl<'a> AdmissionRequest<'a> {
             self.source,
             RequestSource::Review(_) | RequestSource::Request(_)
         ) {
-            // The caller converts the error to a verdict without the name of the document.
+            // The caller converts the error to a verdict and does not prefix the path, so add `request` here.
             change.map_err(|e| e.within("request"))?.detect_stored()
         } else {
             change?
@@ -245,7 +245,7 @@ mod tests {
             (r#""object":{}"#, "kind: expected an object, got nothing"),
             (
                 &format!(r#"{KIND},"operation":"PATCH""#),
-                "operation: expected CREATE, UPDATE, DELETE or CONNECT, got another word",
+                "operation: expected CREATE, UPDATE, DELETE or CONNECT, got another value",
             ),
             (
                 &format!(r#"{KIND},"object":{{"spec":{{"managedBy":1}}}},"operation":"CREATE""#),
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// Parts without rules may have any type, in any order of members.
+    /// Fields that no rule reads may have any type, and members may occur in any order.
     #[test]
     fn fields_without_rules_accept_any_type() {
         let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;
@@ -345,7 +345,7 @@ mod tests {
         }
     }
 
-    /// A dropped status doesn't count.
+    /// A status that the API server drops is not part of the size.
     #[test]
     fn object_sizes_exclude_dropped_status() {
         const BARE: &str = r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"}}"#;
@@ -366,7 +366,7 @@ mod tests {
             ),
         ] {
             let request = AdmissionRequest::from_objects(change, "", UserInfo::default()).unwrap();
-            // One byte may become six.
+            // Escaping can turn one byte into six.
             assert_eq!(request.source.object_sizes(6 * most - 1), sizes);
             assert_eq!(request.source.object_sizes(6 * most), [0, 0]);
         }

@@ -25,7 +25,7 @@ const MAX_WILDCARDS: usize = 512;
 
 const MAX_LABELS: usize = 16;
 
-/// Delegation of the workloads in a namespace.
+/// Delegation policy for the workloads in a namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Delegation {
     /// All workloads must be delegated.
@@ -137,8 +137,8 @@ fn read_labels<'a>(
 }
 
 impl Settings<'_> {
-    /// Returns the delegation of workloads in a namespace with labels, and the index of the first entry that matches. Without a
-    /// match, the role decides.
+    /// Returns the delegation for a workload with the given namespace and labels, and the index of the first entry that matches it. If
+    /// none matches, the default of the role applies.
     pub(crate) fn delegation(
         &self,
         namespace: &str,
@@ -163,7 +163,7 @@ impl Settings<'_> {
         parser.finish(found)
     }
 
-    /// Reports problems of the entries. Returns the index and delegation of each.
+    /// Reports problems in the entries. Returns the index and delegation of each entry.
     pub(super) fn check_namespaces(&self, parser: &mut Parser) -> Vec<(usize, Delegation)> {
         if self.namespaces.len() > MAX_ENTRIES {
             let text = format!(

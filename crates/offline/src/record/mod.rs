@@ -42,7 +42,7 @@ pub(crate) enum Event {
 }
 
 /// Parses the records in one part of a stream, each with the number of preceding lines. Values need not be separated by
-/// line ends.
+/// newlines.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(usize, Result<Record<'a>, SkippedRecord>),
@@ -119,13 +119,13 @@ fn lines_before(text: &str, error: &serde_json::Error) -> usize {
         // Truncated input ends before trailing empty lines.
         return text.trim_ascii_end().matches('\n').count();
     }
-    // A line end counts towards the next line, where a value of another type may also begin.
+    // serde_json reports an error at a newline as column 0 of the next line. A value of the wrong type may start there too.
     let past = usize::from(error.column() == 0 && !error.is_data());
     error.line().saturating_sub(past).saturating_sub(1)
 }
 
-/// Splits a watch event as kube-apiserver writes it into type and object, if the rest of the line is the object. Parsing
-/// the event only to find the object takes an eighth of a replay.
+/// Splits a watch event in the form that kube-apiserver writes into its type and its object. This avoids parsing the event
+/// just to find the object, which would take an eighth of a replay's time.
 fn watch_event_line(text: &str) -> Option<(Event, &str)> {
     let rest = text.strip_prefix("{\"type\":\"")?;
     let (event, rest) = rest.split_once('"')?;

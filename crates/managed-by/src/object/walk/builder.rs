@@ -1,4 +1,4 @@
-//! Builder of a custom resource, from the values at the ends of the paths.
+//! Builds a custom resource from the values at the leaf paths.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::object::custom::{Custom, EMPTY_STATUS, MAX_NESTED, Nested, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
-/// Values so far.
+/// Values decoded so far.
 #[derive(Default)]
 pub(super) struct ObjectBuilder<'a> {
     pub(super) metadata: Metadata<'a>,
@@ -46,7 +46,7 @@ impl<'a> ObjectBuilder<'a> {
     pub(super) fn set(&mut self, leaf: Leaf<'a>, raw: Raw<'a>, path: &Path<'_>) {
         match leaf {
             Leaf::ManagedBy => self.managed_by = raw.string(),
-            // The walk decodes these.
+            // Decoded by the walk.
             Leaf::Metadata | Leaf::Template(_) => {}
             Leaf::Retries => {
                 let retries = raw.number().unwrap_or_default().max(0);

@@ -57,7 +57,7 @@ pub(super) fn validate<'a>(context: &Context<'a>, value: &'a str, findings: &mut
         _ => findings.push(invalid(value, NOT_PREFIXED)),
     }
     if value.len() > MAX_MANAGED_BY {
-        // `field.TooLongMaxLength` formatted its own message before 1.32.
+        // Before 1.32, `field.TooLongMaxLength` had its own message text.
         let detail = if context.release < Release::V1_32 {
             "may not be longer than 63"
         } else {

@@ -1,4 +1,4 @@
-//! Rules about conditions: mutually exclusive, prerequisite and terminal ones.
+//! Rules about Job conditions: which exclude each other, which require others, and which are terminal.
 
 use super::{STATE, StatusChange, TRANSITION, rule};
 use crate::description::Upstream;

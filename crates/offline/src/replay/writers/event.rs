@@ -27,15 +27,15 @@ pub(super) enum AuditEvent<'c> {
     Ignored,
     /// A status write of another kind.
     OtherKind,
-    /// A status write that the API server rejected for another reason than the policy.
+    /// A status write that was rejected, but not by the policy.
     Rejected,
-    /// A status write whose event does not show if the object is delegated.
+    /// A status write whose event does not show whether the object is delegated.
     Undecided,
     Skipped(SkippedRecord),
     StatusWrite(StatusWrite<'c>),
 }
 
-/// A status write that counts.
+/// A status write to an object of a tracked kind.
 pub(super) struct StatusWrite<'c> {
     /// Index of the tracked kind.
     pub(super) kind: usize,
@@ -48,7 +48,7 @@ pub(super) struct StatusWrite<'c> {
     pub(super) has_finding: bool,
 }
 
-/// The owner of an object's status: built-in controller or delegate.
+/// The controller that reconciles an object: the built-in controller, or the controller in `managedBy`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StatusOwner<'c> {
     BuiltIn,
@@ -117,7 +117,7 @@ impl TrackedKind {
             .or_else(|| matching.next())
     }
 
-    /// Returns the owner of an object's status, if the text is an object of this kind with enough information.
+    /// Returns the controller that reconciles an object, or [`None`] if the text is not a complete object of this kind.
     fn owner<'c>(&self, object: &'c str) -> Option<StatusOwner<'c>> {
         let mut members = Members::parse(object)?;
         if members.string("kind")? != self.name {
