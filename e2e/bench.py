@@ -1,7 +1,7 @@
-"""What the policy costs in PolicyServer, beside a policy that does nothing.
+"""Benchmarks the policy in PolicyServer against a no-op policy.
 
-`make bench-server` runs it and writes a table of docs/explanation/comparison.md. All policies are those of one server and take turns, request by
-request, so that a machine that slows down slows all.
+`make bench-server` runs it, and it updates a table in docs/explanation/comparison.md. One server has all policies, and requests alternate between them, so
+that a slow phase of the machine affects all policies alike.
 """
 
 import json, os, re, shutil, socket, subprocess, tempfile, time, urllib.request
@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# After a policy that does nothing comes this one with settings of the same size, because PolicyServer writes the settings into every request.
+# Compare each policy with a no-op policy that has settings of the same size, because PolicyServer adds the settings to each request.
 NAMES = {"noop": None, "ours": "this policy, `{}`", "ours-release": "this policy, `kubernetes_version: \"1.37\"`",
          "noop-large": None, "ours-large": "this policy, large settings"}
-# Sizes of a request, with how many of them are timed.
+# Request sizes, each with the number of timed requests.
 SIZES = [("6 KB", 6 * 1024, 3000), ("118 KB", 118 * 1024, 1000)]
 CONNECTIONS = 4
 # Seconds of load for each policy in a turn, number of turns, and seconds of load for the measurement of memory.
@@ -43,10 +43,10 @@ def free_port():
 
 
 def start(folder):
-    """A PolicyServer that is ready, with its port."""
+    """Starts PolicyServer, waits until it is ready, and returns it and its port."""
     (folder / "policies.yml").write_text(json.dumps(policies()))
     port, probe = free_port(), free_port()
-    # A line for each request would be part of what is timed. A cluster that happens to be configured on this machine is not asked.
+    # Don't log each request, because that would affect the times. Don't use a cluster that is configured on this machine.
     server = subprocess.Popen(
         ["policy-server", "--policies", "policies.yml", "--addr", "127.0.0.1", "--port", str(port), "--readiness-probe-port", str(probe),
          "--workers", "2", "--log-level", "warn", "--policies-download-dir", "modules", "--sigstore-cache-dir", "sigstore",
@@ -60,11 +60,11 @@ def start(folder):
         except OSError:
             time.sleep(0.05)
     server.kill()
-    raise SystemExit(f"PolicyServer has ended, or was not ready within {START} s")
+    raise SystemExit(f"PolicyServer exited or was not ready within {START} s")
 
 
 def review(size):
-    """An update of a delegated Job's status that is accepted, of that size or little less."""
+    """Returns a valid update of a delegated Job's status, of at most the given size."""
 
     def job(variables, ready):
         env = [{"name": f"VARIABLE_{i}", "value": "a value of some length"} for i in range(variables)]
@@ -84,30 +84,30 @@ def review(size):
         text = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
         return json.dumps(text, separators=(",", ":")).encode()
 
-    made = body((size - len(body(0))) // (len(body(2)) - len(body(1))))
-    assert len(made) > size * 0.93, f"{len(made)} of {size}"
-    return made
+    payload = body((size - len(body(0))) // (len(body(2)) - len(body(1))))
+    assert len(payload) > size * 0.93, f"{len(payload)} of {size}"
+    return payload
 
 
 def send(connection, policy, body):
-    """The seconds until the answer has come, which must be that the request is allowed."""
+    """Sends a request, which must be allowed, and returns the response time in seconds."""
     began = time.perf_counter()
     head = f"POST /validate/{policy} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     connection.sendall(head.encode() + body)
-    answer, body, length = b"", b"", None
+    response, body, length = b"", b"", None
     while not length or len(body) < int(length[1]):
         received = connection.recv(1 << 16)
-        assert received, f"{policy}: the connection ended after {answer}"
-        answer += received
-        head, end, body = answer.partition(b"\r\n\r\n")
+        assert received, f"{policy}: the connection was closed after {response}"
+        response += received
+        head, end, body = response.partition(b"\r\n\r\n")
         length = end and re.search(rb"(?i)\ncontent-length: (\d+)", head)
     took = time.perf_counter() - began
-    assert json.loads(body)["response"]["allowed"], f"{policy}: {answer}"
+    assert json.loads(body)["response"]["allowed"], f"{policy}: {response}"
     return took
 
 
-def hammer(pool, port, policy, body, seconds):
-    """Asks on many connections at once for so long. The results are the numbers of the answers."""
+def start_load(pool, port, policy, body, seconds):
+    """Sends requests on several connections for the given time. The results are the numbers of responses."""
     end = time.monotonic() + seconds
 
     def work():
@@ -122,8 +122,8 @@ def hammer(pool, port, policy, body, seconds):
 
 
 def measure(pool, port):
-    """The rows of the table, and those of the smaller settings that cost more than they may."""
-    rows, dear = "", []
+    """Returns the rows of the table, and the limits that the policy exceeds with the smaller settings."""
+    rows, problems = "", []
     for size, length, rounds in SIZES:
         body, times, counts = review(length), {name: [] for name in NAMES}, dict.fromkeys(NAMES, 0)
         with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -135,7 +135,7 @@ def measure(pool, port):
                 order.append(order.pop(0))
         for _ in range(TURNS):
             for name in NAMES:
-                counts[name] += sum(count.result() for count in hammer(pool, port, name, body, SECONDS))
+                counts[name] += sum(count.result() for count in start_load(pool, port, name, body, SECONDS))
         for name, label in NAMES.items():
             p50, p99 = (sorted(times[name])[rounds * percent // 100] for percent in (50, 99))
             if not label:
@@ -144,15 +144,15 @@ def measure(pool, port):
             over = f"{(p50 - floor) * 1e6:+.0f} us, {p50 / floor:.2f}x"
             rows += f"| {size} | {label} | {floor * 1e6:.0f} us | {p50 * 1e6:.0f} us | {over} | {p99 * 1e6:.0f} us | {counts[name] / SECONDS / TURNS:.0f} |\n"
             if name == "ours" and p50 - floor > LIMITS[size](floor):
-                dear.append(f"{size}: {over} over a policy that does nothing, the limit is {LIMITS[size](floor) * 1e6:+.0f} us")
-    return rows, dear
+                problems.append(f"{size}: {over} compared with a no-op policy, the limit is {LIMITS[size](floor) * 1e6:+.0f} us")
+    return rows, problems
 
 
 def memory(pool, server, port):
-    """How many requests were answered under load, and the most memory of each third of the time, in MB."""
+    """Returns the number of responses under load, and the peak memory in each third of the time, in MB."""
     thirds, began = [0, 0, 0], time.monotonic()
     (_, small, _), (_, large, _) = SIZES
-    counts = hammer(pool, port, "ours", review(small), LOAD) + hammer(pool, port, "ours-large", review(large), LOAD)
+    counts = start_load(pool, port, "ours", review(small), LOAD) + start_load(pool, port, "ours-large", review(large), LOAD)
     while not all(count.done() for count in counts):
         third = min(2, int((time.monotonic() - began) * 3 / LOAD))
         rss = re.search(r"VmRSS:\s*(\d+)", Path(f"/proc/{server.pid}/status").read_text())
@@ -177,19 +177,19 @@ with tempfile.TemporaryDirectory(prefix="managed-by-bench-") as folder:
     finally:
         server.kill()
         server.wait()
-# The first third has the growth of a fresh process in it.
+# Ignore the first third, in which a new process grows.
 if last * 2 > second * 3:
     raise SystemExit("\n".join([*problems, f"the memory grows: {first}, {second} and {last} MB"]))
 model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-made = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
-        f"load average {os.getloadavg()[0]:.2f} at the end of the run. Latency was measured with one connection, requests/s with {CONNECTIONS}.\n\n"
+table = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
+        f"load average {os.getloadavg()[0]:.2f} at the end of the run. One connection for the times, {CONNECTIONS} for requests in a second.\n\n"
         "| request | policy | p50 of a policy that does nothing | p50 | difference | p99 | requests/s |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         f"{rows}\nMemory while it answered {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
         "second and last 20 s.\n")
-print(made)
+print(table)
 page = ROOT / "docs/explanation/comparison.md"
 before, rest = page.read_text().split("<!-- server -->\n")
 after = rest.split("<!-- /server -->\n")[1]
-page.write_text(f"{before}<!-- server -->\n{made}<!-- /server -->\n{after}")
+page.write_text(f"{before}<!-- server -->\n{table}<!-- /server -->\n{after}")
 if problems:
     raise SystemExit("\n".join(problems))

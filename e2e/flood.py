@@ -1,14 +1,14 @@
-"""Dry runs of one tenant with 40 large AppWrappers at a time, and the writes of another user meanwhile: flood.py SERVER SECONDS POLICY_SERVER_PID.
+"""Sends 40 concurrent dry runs of large AppWrappers as a tenant, and writes as another user: flood.py SERVER SECONDS POLICY_SERVER_PID.
 
-Prints how many writes of each ended with which code, the times of the other user's, and the most memory that PolicyServer held. The exit code is 1 if
-one of the other user's writes failed.
+Prints the number of writes of each user by response code, the response times of the other user's writes, and PolicyServer's peak memory. The exit code is
+1 if one of the other user's writes failed.
 """
 
 import collections, http.client, json, ssl, sys, threading, time
 
 SERVER, SECONDS, PID = sys.argv[1].removeprefix("https://"), float(sys.argv[2]), sys.argv[3]
 TLS = ssl._create_unverified_context()
-# 1.86 MB, which is more than a request with both states of an object may have.
+# 1.86 MB. An update of this object, which contains the old and the new object, would exceed the request limit.
 CHILD = {"template": {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"annotations": {"a": "x" * 1000}}, "spec": {}}}
 LARGE = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "large"}, "spec": {"components": [CHILD] * 1690}}
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "e2e"}]}}

@@ -1,11 +1,10 @@
-"""Plays the nodes of a cluster: kubelet.py KUBECONFIG [FOLDER POLICY_SERVER_KUBECONFIG PROGRAM NUMBER].
+"""Simulates the nodes of a cluster: kubelet.py KUBECONFIG [DIRECTORY POLICY_SERVER_KUBECONFIG PROGRAM NUMBER].
 
-Without a folder, each pod of the cluster starts, runs and ends according to its annotations: `e2e/run` is how long it runs, in milliseconds, or
-`forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With a folder, it plays the node of
-PolicyServer: each pod of its Deployments is a real process on an address of its own, with the pod's environment, ConfigMaps and Secrets. The addresses
-contain the number of the cluster.
+Without DIRECTORY, each pod of the cluster starts, runs and ends according to its annotations: `e2e/run` is its run time in milliseconds, or `forever`,
+`e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With DIRECTORY, it simulates the node of PolicyServer: each pod of its
+Deployments is a real process with its own address, and with the pod's environment, ConfigMaps and Secrets. The addresses contain the number of the cluster.
 
-It is a program because it does many things at once, and no kubelet runs without containers.
+The tests use this program because a real kubelet requires containers.
 """
 
 import base64, ctypes, datetime, http.client, json, os, signal, ssl, subprocess, sys, time, urllib.request
@@ -29,7 +28,7 @@ class Client:
         self.connection = None
 
     def send(self, method, path, body=None, media_type="application/json"):
-        """The code of the response, and its JSON."""
+        """Sends a request, and returns the status code and JSON of the response."""
         self.connection = self.connection or http.client.HTTPSConnection(self.host, context=self.tls, timeout=10)
         try:
             headers = {"authorization": f"Bearer {self.token}", "content-type": media_type}
@@ -42,7 +41,7 @@ class Client:
             raise OSError(f"{method} {path}: {error}") from error
 
     def request(self, *args, **more):
-        """The response to a request that must succeed, or None where there is nothing of that name."""
+        """Sends a request that must succeed, and returns the response, or None if the object does not exist."""
         code, response = self.send(*args, **more)
         if code >= 300 and code != 404:
             raise OSError(f"{args}: {code} {response.get('message')}")
@@ -63,7 +62,7 @@ def now():
 
 
 def status_of(pod, phase, state, ready, restarts=0):
-    """The status of a pod whose containers are all in one state."""
+    """Returns the status of a pod whose containers all have the same state."""
     conditions = {"PodScheduled": True, "Initialized": True, "ContainersReady": ready, "Ready": ready}
     return {
         "phase": phase, "conditions": [{"type": name, "status": str(holds)} for name, holds in conditions.items()],
@@ -80,7 +79,7 @@ def ended(pod, code):
 class Scripted:
     def __init__(self, client):
         self.client = client
-        # Since when each pod is in its state.
+        # When each pod entered its state.
         self.since = {}
 
     def step(self):
@@ -109,7 +108,7 @@ class Scripted:
 
 
 class Pod:
-    """A pod with its process. Its log is NAME.log in the folder, and the id of its process in NAME.pid."""
+    """A pod and its process. The directory contains its log (NAME.log) and its process id (NAME.pid)."""
 
     def __init__(self, ip):
         self.ip, self.process, self.restarts, self.again, self.reported, self.deleted = ip, None, 0, 0, None, None
@@ -138,33 +137,33 @@ class Processes:
                 self.count += 1
                 self.pods[name] = Pod(f"{self.network}.{self.count}")
             if "deletionTimestamp" in pod["metadata"]:
-                self.end(self.pods[name], pod)
+                self.terminate(self.pods[name], pod)
             else:
-                self.care(self.pods[name], pod, name)
+                self.sync(self.pods[name], pod, name)
         for name in self.pods.keys() - seen:
             self.pods.pop(name).kill()
         for pod in self.client.request("GET", f"{path}?labelSelector=app.kubernetes.io/component=controller")["items"] or []:
-            self.stand_in(pod)
+            self.report_controller(pod)
 
-    def stand_in(self, pod):
-        """Kubewarden's controller runs as a process of this machine, and its pod has the address of that."""
+    def report_controller(self, pod):
+        """Reports the pod of Kubewarden's controller as running, at the node's address, where the controller runs as a process."""
         if "nodeName" not in pod["spec"]:
             path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/binding"
             self.client.request("POST", path, {"metadata": {"name": pod["metadata"]["name"]}, "target": {"kind": "Node", "name": "e2e"}})
         elif pod["status"].get("phase") != "Running":
             self.client.set_status(pod, status_of(pod, "Running", {"running": {}}, True) | {"podIP": self.node, "podIPs": [{"ip": self.node}], "hostIP": self.node})
 
-    def end(self, own, pod):
-        """PolicyServer handles no signal, and the first process of a container ignores what it does not handle, so it continues until the
-        grace period ends. That is one second here unless a file `grace` contains another value."""
+    def terminate(self, own, pod):
+        """Kills a terminating pod's process after the grace period: one second, or the value in the file `grace`. PolicyServer does not handle signals,
+        and the first process of a container ignores unhandled signals, so it runs until the grace period ends."""
         own.deleted = own.deleted or time.monotonic()
         grace = self.folder / "grace"
         if time.monotonic() - own.deleted >= (int(grace.read_text()) if grace.exists() else 1):
             own.kill()
             self.client.delete(pod)
 
-    def care(self, own, pod, name):
-        """Starts what does not run, and reports what changed."""
+    def sync(self, own, pod, name):
+        """Starts the pod's process if it is not running, and reports changes of the status."""
         if own.process and own.process.poll() is not None:
             own.process, own.again = None, time.monotonic() + BACK_OFF * 2 ** min(own.restarts, 5)
             own.restarts += 1
@@ -185,15 +184,15 @@ class Processes:
     def start(self, own, pod, name):
         spec, container, mounts = pod["spec"], pod["spec"]["containers"][0], {}
         for mount in container.get("volumeMounts", []):
-            place = mounts[mount["mountPath"]] = self.folder / name / mount["mountPath"].lstrip("/")
-            place.mkdir(parents=True, exist_ok=True)
+            directory = mounts[mount["mountPath"]] = self.folder / name / mount["mountPath"].lstrip("/")
+            directory.mkdir(parents=True, exist_ok=True)
             for volume in spec["volumes"]:
                 if volume["name"] == mount["name"]:
-                    self.fill(volume, place)
+                    self.fill(volume, directory)
 
         def mounted(value):
-            """A path in the environment is where that path is mounted."""
-            return next((f"{place}{value[len(path):]}" for path, place in mounts.items() if value == path or value.startswith(f"{path}/")), value)
+            """Replaces a mounted path with its directory on the host."""
+            return next((f"{directory}{value[len(path):]}" for path, directory in mounts.items() if value == path or value.startswith(f"{path}/")), value)
 
         environment = {variable["name"]: mounted(variable.get("value", "")) for variable in container["env"]} | {
             "KUBECONFIG": self.kubeconfig, "KUBEWARDEN_BIND_ADDRESS": own.ip, "KUBEWARDEN_LOG_NO_COLOR": "true", "HOME": str(self.folder / name)}
@@ -201,14 +200,14 @@ class Processes:
             return subprocess.Popen(self.program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, preexec_fn=end_with_parent,
                                     env=os.environ | environment)
 
-    def fill(self, volume, place):
+    def fill(self, volume, directory):
         """Writes the keys of a ConfigMap or a Secret as files, under the names that the volume sets."""
         for key, resource, name in (("configMap", "configmaps", "name"), ("secret", "secrets", "secretName")):
             if source := volume.get(key):
                 names = {item["key"]: item["path"] for item in source.get("items", [])}
                 stored = self.client.request("GET", f"/api/v1/namespaces/{NAMESPACE}/{resource}/{source[name]}")
                 for file, text in stored["data"].items():
-                    (place / names.get(file, file)).write_bytes(base64.b64decode(text) if key == "secret" else text.encode())
+                    (directory / names.get(file, file)).write_bytes(base64.b64decode(text) if key == "secret" else text.encode())
 
 
 def end_with_parent():
@@ -222,7 +221,7 @@ def main():
         try:
             node.step()
         except Exception as error:
-            # The API server may be away, or an object of a pod gone. The next step tries again.
+            # The API server may be down, or a pod's object may have been deleted. Retry in the next step.
             print(repr(error), flush=True)
         time.sleep(0.1)
 

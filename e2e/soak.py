@@ -1,7 +1,7 @@
-"""A soak run on a management cluster and a worker: soak.py faults | run FOLDER | report WITH WITHOUT FILE
+"""Soak test on a management cluster and a worker: soak.py faults | run DIRECTORY | report WITH WITHOUT FILE
 
 A program instead of a bats file, because it runs hundreds of workloads at a time and matches hours of audit logs with the faults.
-MINUTES, RATE and SEED of the environment set the length of a run, the number of workloads created per second, and the random seed. soak.bats
+The environment variables MINUTES, RATE and SEED set the length of a run, the number of workloads created per second, and the random seed. soak.bats
 starts the clusters and injects the faults. The same schedule runs with the policy and without it, so the outcomes must be the same.
 """
 
@@ -19,9 +19,9 @@ FAULTS = [("policy-server", "killed", 30), ("policy-server", "paused", 30), ("po
           ("kube-controller-manager", "killed", 30), ("jobset", "killed", 30), ("kueue", "killed", 30)]
 # Kueue 0.18.4 does not retry a Workload that reserved quota while no worker was connected.
 DISCONNECTING = [("hub", "kueue"), ("worker", "kube-apiserver"), ("worker", "etcd")]
-# Maximum duration of a workload without faults, of the remaining workloads after Kueue retries them, and of failed writes after a fault, in
-# seconds.
-SOON, END, LATE = 60, 120, 10
+# Maximum duration in seconds of a workload without faults, of the remaining workloads after Kueue retries them, and of failed writes after a
+# fault.
+WORKLOAD_LIMIT, RETRY_LIMIT, FAILURE_LIMIT = 60, 120, 10
 WEBHOOK = "managed-by.policies.example.com"
 JOBS, JOBSETS = "/apis/batch/v1/namespaces/team-a/jobs", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets"
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads"
@@ -30,19 +30,19 @@ COUNT = int(LENGTH * RATE)
 
 
 def pick(*number):
-    """A number that follows from the seed."""
+    """Returns a pseudorandom number that depends on the seed."""
     return int.from_bytes(hashlib.sha256(repr((SEED, number)).encode()).digest()[:8], "big")
 
 
 def faults():
-    """Lines with when a fault begins, its cluster, program and kind, and how long it lasts: each comes once in each cluster, and no two in less
-    than 25 s or more than 3 min. All of them are in one cluster or the other, then all in the other one."""
+    """Yields the begin, cluster, program, kind and duration of each fault. Each fault occurs once in each cluster, at intervals of 25 s to 3 min. The
+    clusters alternate: the first pass has each fault in one cluster, the second pass in the other one."""
     interval = min(max(LENGTH / 2 / len(FAULTS), 25), 180)
     for number in range(int(LENGTH / interval)):
-        turn, place = divmod(number, len(FAULTS))
-        index = sorted(range(len(FAULTS)), key=lambda fault: pick("fault", turn, fault))[place]
-        program, kind, lasts = FAULTS[index]
-        yield int(interval * (number + 0.25)), CLUSTERS[(index + turn) % 2], program, kind, int(min(lasts, interval / 3))
+        turn, position = divmod(number, len(FAULTS))
+        index = sorted(range(len(FAULTS)), key=lambda fault: pick("fault", turn, fault))[position]
+        program, kind, duration = FAULTS[index]
+        yield int(interval * (number + 0.25)), CLUSTERS[(index + turn) % 2], program, kind, int(min(duration, interval / 3))
 
 
 def job(name, annotations=None, spec=None):
@@ -52,8 +52,8 @@ def job(name, annotations=None, spec=None):
 
 
 def workload(number):
-    """A workload with its cluster and the condition in which it ends. One in eight goes through MultiKueue, whose client asks the worker five
-    times a second, ten times for each. The rest runs on the worker."""
+    """Returns the cluster of a workload, the object, and its expected terminal condition. One in eight is delegated to MultiKueue, whose client is
+    limited to five requests per second and needs ten for each workload. The rest runs on the worker."""
     name, pause, shape = f"w{number}", str(500 + pick(number) % 8 * 500), pick(number) // 8 % 32
     run, fails, once = {"e2e/run": pause}, {"e2e/exit": "1"}, {"backoffLimit": 0}
     indexed = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
@@ -83,7 +83,7 @@ def workload(number):
 
 
 def rule(message):
-    """The rule in a denial, such as managed-by/delegation."""
+    """Returns the rule in a denial, such as managed-by/delegation, or None."""
     found = re.search(r'" denied the request: .*?\[([a-z-]+/[a-z/-]+)\]', message or "")
     return found and found[1]
 
@@ -92,7 +92,7 @@ class Run:
     def __init__(self, folder):
         self.folder, self.start, self.ended = Path(folder), time.time(), False
         self.workloads = [workload(number) for number in range(COUNT)]
-        self.notes = {"start": self.start, "taken": {}, "rejected": {}, "ends": {}, "bad": [], "memory": [], "touched": []}
+        self.notes = {"start": self.start, "created": {}, "rejected": {}, "ends": {}, "invalid": [], "memory": [], "touched": []}
 
     def now(self):
         return time.time() - self.start
@@ -100,7 +100,7 @@ class Run:
     def client(self, cluster, user="ana"):
         return Client(self.folder / CLUSTERS[cluster] / f"{user}.kubeconfig")
 
-    def hand_in(self, numbers):
+    def create_workloads(self, numbers):
         """Creates each workload at its scheduled time, and retries failed creations, as users do."""
         clients = [self.client(0), self.client(1)]
         for number in numbers:
@@ -110,9 +110,9 @@ class Run:
             while True:
                 try:
                     code, response = clients[cluster].send("POST", JOBSETS if made["kind"] == "JobSet" else JOBS, made)
-                    # The response to an earlier try may have been lost.
+                    # The response to an earlier attempt may have been lost.
                     if code < 300 or code == 409:
-                        self.notes["taken"][number] = self.now()
+                        self.notes["created"][number] = self.now()
                         break
                     error = response.get("message")
                 except OSError as failure:
@@ -122,7 +122,8 @@ class Run:
                     break
                 time.sleep(1)
 
-    def see_ends(self, cluster):
+    def watch_ends(self, cluster):
+        """Records when each workload of a cluster ends."""
         client = self.client(cluster)
         while not self.ended:
             for path in (JOBS, JOBSETS):
@@ -131,7 +132,7 @@ class Run:
                 except OSError:
                     continue
                 for item in items:
-                    # The worker has copies of those of the hub, and Jobs of JobSets.
+                    # The worker also has copies of the hub's workloads, and Jobs of JobSets.
                     name = item["metadata"]["name"]
                     number = int(name[1:]) if re.fullmatch(r"w\d+", name) else None
                     true = [c["type"] for c in item.get("status", {}).get("conditions", []) if c["status"] == "True"]
@@ -140,25 +141,25 @@ class Run:
                         self.notes["ends"].setdefault(number, (end, self.now()))
             time.sleep(2)
 
-    def try_bad(self, cluster):
-        """Tries a dry run each second that the policy must deny."""
+    def send_invalid(self, cluster):
+        """Sends a dry run every second that the policy must deny."""
         client, number = self.client(cluster), 0
-        bad = [("POST", f"{JOBS}?dryRun=All", job("typo", spec={"managedBy": "kubernetes.io/job-controler"}), "application/json"),
+        invalid = [("POST", f"{JOBS}?dryRun=All", job("typo", spec={"managedBy": "kubernetes.io/job-controler"}), "application/json"),
                ("PATCH", f"{JOBS}/idle/status?dryRun=All", {"status": {"conditions": [{"type": "Mine", "status": "True"}]}}, MERGE_PATCH)]
         if cluster == 0:
-            bad.append(("POST", f"{JOBS}?dryRun=All", job("undelegated"), "application/json"))
+            invalid.append(("POST", f"{JOBS}?dryRun=All", job("undelegated"), "application/json"))
         while not self.ended:
             try:
-                code, response = client.send(*bad[number % len(bad)])
+                code, response = client.send(*invalid[number % len(invalid)])
                 seen = "allowed" if code < 300 else "denied" if rule(response.get("message")) else "rejected"
             except OSError:
                 seen = "rejected"
-            self.notes["bad"].append((CLUSTERS[cluster], seen, self.now()))
+            self.notes["invalid"].append((CLUSTERS[cluster], seen, self.now()))
             number += 1
             time.sleep(1)
 
     def watch_memory(self):
-        """The memory of both PolicyServers, in MB."""
+        """Records the memory of both PolicyServers, in MB."""
         while not self.ended:
             sizes = []
             for cluster in CLUSTERS:
@@ -178,26 +179,26 @@ class Run:
             time.sleep(1)
 
     def touch(self):
-        """Lets Kueue of the hub look again at what has not ended."""
+        """Updates the Workloads of unfinished workloads, so that the hub's Kueue reconciles them again."""
         admin = self.client(0, "admin")
         owners = {w["metadata"]["ownerReferences"][0]["name"]: w["metadata"]["name"] for w in admin.request("GET", WORKLOADS)["items"] or []
                   if w["metadata"].get("ownerReferences")}
         for number in self.left():
-            self.notes["touched"].append((number, self.notes["taken"].get(number, 0)))
+            self.notes["touched"].append((number, self.notes["created"].get(number, 0)))
             if f"w{number}" in owners:
-                admin.request("PATCH", f"{WORKLOADS}/{owners[f'w{number}']}", {"metadata": {"annotations": {"e2e/look": "again"}}}, MERGE_PATCH)
+                admin.request("PATCH", f"{WORKLOADS}/{owners[f'w{number}']}", {"metadata": {"annotations": {"e2e/touched": "true"}}}, MERGE_PATCH)
 
     def run(self):
-        threads = [threading.Thread(target=self.hand_in, args=(range(first, COUNT, 48),)) for first in range(48)]
-        threads += [threading.Thread(target=work, args=(cluster,)) for work in (self.see_ends, self.try_bad) for cluster in (0, 1)]
+        threads = [threading.Thread(target=self.create_workloads, args=(range(first, COUNT, 48),)) for first in range(48)]
+        threads += [threading.Thread(target=work, args=(cluster,)) for work in (self.watch_ends, self.send_invalid) for cluster in (0, 1)]
         threads.append(threading.Thread(target=self.watch_memory))
         for thread in threads:
             thread.start()
         time.sleep(LENGTH)
-        self.all_end(LENGTH + SOON)
+        self.all_end(LENGTH + WORKLOAD_LIMIT)
         if self.left():
             self.touch()
-            self.all_end(LENGTH + SOON + END)
+            self.all_end(LENGTH + WORKLOAD_LIMIT + RETRY_LIMIT)
         self.ended = True
         for thread in threads:
             thread.join()
@@ -205,25 +206,25 @@ class Run:
 
 
 def outcomes(notes):
-    """How each workload ended."""
+    """Yields the name and the outcome of each workload."""
     for number in range(COUNT):
         cluster, _, wanted = workload(number)
         end = notes["ends"].get(str(number), [None])[0]
         rejection = notes["rejected"].get(str(number))
-        yield f"{CLUSTERS[cluster]} w{number}", end if end == wanted else f"{end} instead of {wanted}" if end else f"not taken: {rejection}" if rejection else "no end"
+        yield f"{CLUSTERS[cluster]} w{number}", end if end == wanted else f"{end} instead of {wanted}" if end else f"rejected: {rejection}" if rejection else "unfinished"
 
 
 def recovery(notes, fault, usual):
-    """How long after a fault it took until a bad write of its cluster was evaluated again, and until the workloads under way had ended."""
-    mended, taken, ends = fault["mended"], notes["taken"], notes["ends"]
-    evaluated = next((round(at - mended) for cluster, seen, at in notes["bad"] if (cluster, seen) == (fault["cluster"], usual) and at >= mended), None)
-    under_way = [ends.get(number, (None, 1e9))[1] - mended for number, at in taken.items() if at < mended < ends.get(number, (None, 1e9))[1]]
-    return {"evaluated_after": evaluated, "under_way": len(under_way), "ended_after": max((round(s) for s in under_way if s <= SOON), default=None),
-            "later_than_a_minute": sum(s > SOON for s in under_way)}
+    """Returns the seconds from the end of a fault until an invalid write in its cluster was evaluated again, and until the running workloads ended."""
+    recovered, created, ends = fault["recovered"], notes["created"], notes["ends"]
+    evaluated = next((round(at - recovered) for cluster, seen, at in notes["invalid"] if (cluster, seen) == (fault["cluster"], usual) and at >= recovered), None)
+    running = [ends.get(number, (None, 1e9))[1] - recovered for number, at in created.items() if at < recovered < ends.get(number, (None, 1e9))[1]]
+    return {"evaluated_after": evaluated, "running": len(running), "ended_after": max((round(s) for s in running if s <= WORKLOAD_LIMIT), default=None),
+            "later_than_a_minute": sum(s > WORKLOAD_LIMIT for s in running)}
 
 
 def audit(folder, cluster, start, past):
-    """What the audit log of a cluster holds. A rejected write is explained by a rule if the user who tries bad dry runs wrote it, or by a fault."""
+    """Counts the events in a cluster's audit log. A rejected write is explained by a rule if it is one of the invalid dry runs, or by a fault."""
     evaluated, denials, webhook_failures, unexplained = 0, collections.Counter(), collections.Counter(), []
     # `audit-TIME.log` comes before `audit.log`.
     for path in sorted((folder / cluster).glob("audit*.log")):
@@ -244,7 +245,7 @@ def audit(folder, cluster, start, past):
                     unexplained.append(summary)
             else:
                 at = datetime.datetime.fromisoformat(event["requestReceivedTimestamp"].replace("Z", "+00:00")).timestamp() - start
-                fault = next((f["name"] for f in past if f["cluster"] == cluster and f["began"] - 1 <= at <= f["mended"] + LATE), None)
+                fault = next((f["name"] for f in past if f["cluster"] == cluster and f["began"] - 1 <= at <= f["recovered"] + FAILURE_LIMIT), None)
                 webhook_failures[fault or "no fault"] += 1
                 if not fault:
                     unexplained.append(f"{at:.1f} s: {summary}")
@@ -252,28 +253,28 @@ def audit(folder, cluster, start, past):
 
 
 def seen(folder, usual):
-    """What was seen in a run, and its outcomes."""
+    """Returns the outcomes and the observations of a run."""
     folder = Path(folder)
     notes = json.loads((folder / "observations.json").read_text())
     past = []
     for line in (folder / "faults").read_text().splitlines():
-        began, mended, cluster, name = line.split(maxsplit=3)
-        past.append({"name": name, "cluster": cluster, "began": round(float(began) - notes["start"], 1), "mended": round(float(mended) - notes["start"], 1)})
+        began, recovered, cluster, name = line.split(maxsplit=3)
+        past.append({"name": name, "cluster": cluster, "began": round(float(began) - notes["start"], 1), "recovered": round(float(recovered) - notes["start"], 1)})
 
     def disconnected(at):
-        return any(f["began"] - 30 <= at <= f["mended"] + 30 and (f["cluster"], f["name"].split()[0]) in DISCONNECTING for f in past)
+        return any(f["began"] - 30 <= at <= f["recovered"] + 30 and (f["cluster"], f["name"].split()[0]) in DISCONNECTING for f in past)
 
     ends = dict(outcomes(notes))
     return ends, {
         "minutes": LENGTH / 60, "rate": RATE, "workloads": collections.Counter(f"{name.split()[0]}: {end}" for name, end in ends.items()),
-        "invalid_writes": collections.Counter(seen for _, seen, _ in notes["bad"]),
-        "touched": [{"workload": f"w{number}", "taken": at, "disconnected": disconnected(at)} for number, at in notes["touched"]],
+        "invalid_writes": collections.Counter(seen for _, seen, _ in notes["invalid"]),
+        "touched": [{"workload": f"w{number}", "created": at, "disconnected": disconnected(at)} for number, at in notes["touched"]],
         "faults": [fault | recovery(notes, fault, usual) for fault in past],
         "audit": {cluster: audit(folder, cluster, notes["start"], past) for cluster in CLUSTERS}, "memory": notes["memory"]}
 
 
 def report(with_folder, without_folder, file):
-    """Writes what was seen in both runs, and what violates a claim."""
+    """Writes the observations of both runs, and the violations of expectations."""
     (ends, policy), (others, without) = seen(with_folder, "denied"), seen(without_folder, "allowed")
     good = ("Complete", "Completed", "Failed")
     Path(file).write_text(json.dumps({"with": policy, "without": without, "violations": {
