@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make e2e-kind`: a cluster of kind with Kubewarden's own chart, and the chart of this project as a user installs it. Needs docker, kind, helm, kubectl and kwctl;
-# the chart and the images come from their projects. Everything is removed at the end.
+# `make e2e-kind`: installs Kubewarden's chart and this project's chart in a kind cluster, like a user. Requires docker, kind, helm, kubectl and kwctl, and
+# downloads Kubewarden's chart and images from its registries. Removes the cluster and the registry at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,17 +23,18 @@ clean_up() {
 }
 trap clean_up EXIT
 
-check() { # what, command...
-  local what=$1
+# Runs a command and reports whether it succeeds: check TITLE COMMAND...
+check() {
+  local title=$1
   shift
   if "$@" >"$work/output" 2>&1; then
-    passed=$((passed + 1)) && echo "ok    $what"
+    passed=$((passed + 1)) && echo "ok    $title"
   else
-    failed=$((failed + 1)) && echo "FAIL  $what" && sed 's/^/      /' "$work/output"
+    failed=$((failed + 1)) && echo "FAIL  $title" && sed 's/^/      /' "$work/output"
   fi
 }
 
-# The module, in a registry that the nodes reach under a name, and this machine on loopback.
+# Push the module to a registry that the nodes reach by name and the host on loopback.
 docker run --detach --name "$REGISTRY" --publish "127.0.0.1:$PORT:5000" registry:2 >/dev/null
 kind create cluster --name "$CLUSTER" --wait 120s
 docker network connect kind "$REGISTRY"
@@ -44,14 +45,14 @@ helm install kubewarden admission-controller --repo https://charts.kubewarden.io
   --set "policyServer.insecureSources[0]=$REGISTRY:5000" --wait --timeout 10m >/dev/null
 
 kubectl create namespace team-a
-# Before the policy: only the audit can find it.
+# Create this Job before the policy, so that only the audit scanner can report it.
 kubectl create job stored --namespace team-a --image busybox -- true
 
 release() { helm upgrade --install managed-by charts/managed-by-policy --set "role=management,module.registry=$REGISTRY:5000,module.repository=managed-by-policy,module.tag=e2e,$1"; }
-check "the chart is installed" release mode=monitor
+check "the chart can be installed" release mode=monitor
 check "the policy becomes active" kubectl wait --for=condition=PolicyActive --timeout=5m clusteradmissionpolicy/managed-by-monitor
 check "monitor: a Job that is not delegated is created" kubectl create job watched --namespace team-a --image busybox -- true
-check "it goes to mode protect" release mode=protect
+check "the chart can be upgraded to mode protect" release mode=protect
 
 denied() {
   for _ in $(seq 60); do
@@ -74,7 +75,7 @@ scanned() {
   kubectl get reports.openreports.io --namespace team-a --output json >"$work/reports.json"
   jq --exit-status '[.items[] | select(.scope.name == "stored") | .results[] | select(.result == "fail" and (.policy | contains("managed-by")))] | length > 0' "$work/reports.json"
 }
-check "the audit scanner reports the Job that was there before" scanned
+check "the audit scanner reports the Job that existed before the policy" scanned
 
 echo
 echo "$passed passed, $failed failed, 0 skipped"
