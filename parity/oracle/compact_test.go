@@ -7,8 +7,8 @@ import (
 )
 
 // The compact form of a request is one byte for the operation, followed by steps of two bytes. The first byte of a step selects a field
-// and the object (the old Job, the new one, or both), and the second a value or what to append. So every input is a valid request, and
-// the fuzzer's mutations make small changes.
+// and the object (the old Job, the new one, or both), and the second selects the new value or the value to append. So every input is a
+// valid request, and the fuzzer's mutations make small changes.
 
 // operations are selected by the first byte. Most of them write a status.
 var operations = [][2]string{{"UPDATE", "status"}, {"UPDATE", "status"}, {"UPDATE", ""}, {"UPDATE", "status"}, {"CREATE", ""}}
@@ -20,7 +20,7 @@ const (
 	sides
 )
 
-// step returns the value of a field after a step.
+// step returns the new value of a field.
 type step func(now any, value byte) any
 
 // fields are all fields of a Job that rules read, except for most of the template. The committed corpus depends on their order.
@@ -114,8 +114,8 @@ func requestOf(input []byte) *Case {
 	old, object := blank(), blank()
 	c := &Case{}
 	if len(input) > 0 {
-		of := operations[int(input[0])%len(operations)]
-		c.Operation, c.SubResource = of[0], of[1]
+		operation := operations[int(input[0])%len(operations)]
+		c.Operation, c.SubResource = operation[0], operation[1]
 		input = input[1:]
 	} else {
 		c.Operation, c.SubResource = operations[0][0], operations[0][1]
@@ -124,12 +124,12 @@ func requestOf(input []byte) *Case {
 		f := fields[int(input[0])/sides%len(fields)]
 		switch input[0] % sides {
 		case both:
-			take(old, f.path, f.step, input[1])
-			take(object, f.path, f.step, input[1])
+			applyStep(old, f.path, f.step, input[1])
+			applyStep(object, f.path, f.step, input[1])
 		case theOld:
-			take(old, f.path, f.step, input[1])
+			applyStep(old, f.path, f.step, input[1])
 		case theNew:
-			take(object, f.path, f.step, input[1])
+			applyStep(object, f.path, f.step, input[1])
 		}
 	}
 	// kube-apiserver drops the status of a create.
@@ -163,8 +163,8 @@ func blank() map[string]any {
 	}
 }
 
-// take applies a step to a field of an object.
-func take(object map[string]any, path string, step step, value byte) {
+// applyStep applies a step to a field of an object.
+func applyStep(object map[string]any, path string, step step, value byte) {
 	names := strings.Split(path, ".")
 	last := names[len(names)-1]
 	for _, name := range names[:len(names)-1] {
@@ -186,12 +186,12 @@ func marshal(value any) []byte {
 	return text
 }
 
-// compact returns the compact form of a case, without values that have none.
+// compact returns the compact form of a case. It omits values that have no compact form.
 func compact(t testing.TB, c *Case) []byte {
 	t.Helper()
 	input := []byte{0}
-	for i, of := range operations {
-		if of == [2]string{c.Operation, c.SubResource} {
+	for i, operation := range operations {
+		if operation == [2]string{c.Operation, c.SubResource} {
 			input[0] = byte(i)
 		}
 	}
@@ -232,7 +232,7 @@ func at(object map[string]any, path string) any {
 	return value
 }
 
-// steps returns the values of steps that produce a field's value or a prefix of it.
+// steps returns the second bytes of steps that produce a field's value, or a prefix of that value.
 func steps(step step, wanted any) (values []byte) {
 	var now any
 	for string(marshal(now)) != string(marshal(wanted)) {
@@ -251,7 +251,7 @@ func steps(step step, wanted any) (values []byte) {
 	return values
 }
 
-// nearer reports whether a step changes a value to the wanted one or a prefix of it.
+// nearer reports whether a step changes a value to the wanted value, or to a longer prefix of the wanted value.
 func nearer(now, next, wanted any) bool {
 	is, end := string(marshal(next)), string(marshal(wanted))
 	if is == end {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures the coverage of kube-apiserver's code for a Job's status: coverage.sh 1.37 CASES SEED prints a table of covered blocks per function for the
-# vectors, for CASES generated cases and for the corpus of the fuzzer, and the blocks that none of them covers.
+# Measures the coverage of kube-apiserver's Job status code: coverage.sh RELEASE CASES SEED prints a table of covered blocks per function for the vectors,
+# for CASES generated cases and for the fuzzer's corpus, and the blocks that none of them covers.
 set -eu
 release=${1:?usage: coverage.sh RELEASE CASES SEED}
 cases=${2:?}
@@ -14,13 +14,13 @@ mkdir -p "$out/vectors" "$out/generator"
 # A program writes its coverage only if its own package is instrumented too.
 go build -cover -coverpkg="managed-by-policy/parity/oracle,$upstream" -modfile="v$release.mod" -o "bin/$release" .
 sed 's/^{"case":\(.*\),"results":\[.*/\1/' ../vectors/*.ndjson | GOCOVERDIR=$out/vectors "bin/$release" > /dev/null
-GOCOVERDIR=$out/generator cargo run --quiet --package managed-by-parity -- random "$cases" "$seed" "$release" >&2
-# The instrumented program is slower than the one of `make oracle`, so the next `make oracle` rebuilds it.
+GOCOVERDIR=$out/generator cargo run --quiet --package managed-by-parity -- live "$cases" "$seed" "$release" >&2
+# Remove the instrumented program, which is slower, so that the next `make oracle` rebuilds it.
 rm "bin/$release"
 for from in vectors generator; do
     go tool covdata textfmt -i="$out/$from" -o "$out/$from.txt"
 done
-# Without the fuzzer's seeds, which are vectors.
+# Skip the fuzzer's seeds, which are the vectors.
 go test -modfile="v$release.mod" -run '^Fuzz(Job|Text)$/^[0-9a-f]{16}$' -coverpkg="$upstream" -coverprofile="$out/corpus.txt" . >&2
 
 source=$(go list -m -modfile="v$release.mod" -f '{{.Dir}}' k8s.io/kubernetes)

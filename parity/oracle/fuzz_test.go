@@ -102,14 +102,14 @@ func compare(t testing.TB, c *Case) {
 	case upstream.Panic != "" || differs(c, upstream):
 	case upstream.Malformed != "":
 		if ours.Code != 400 {
-			t.Errorf("%s\nkube-apiserver cannot read it: %s\nthe policy: %+v", payload, upstream.Malformed, ours)
+			t.Errorf("%s\nkube-apiserver cannot decode it: %s\nthe policy: %+v", payload, upstream.Malformed, ours)
 		}
 	case ours.Accepted != (upstream.Message == "") || ours.Message != upstream.Message:
 		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", payload, upstream.Message, ours)
 	}
 }
 
-// differs reports whether the policy intentionally differs, see known-differences.txt.
+// differs reports whether the policy's result intentionally differs from kube-apiserver's: see known-differences.txt.
 func differs(c *Case, upstream *ValidationResult) bool {
 	// The policy reports the first 100 errors of a rule.
 	if len(upstream.Errors) > 100 {

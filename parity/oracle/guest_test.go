@@ -31,7 +31,7 @@ type guest struct {
 // because the fuzzer limits each input to 10 seconds.
 var policy *guest
 
-// verdict is the policy's result to a request.
+// verdict is the policy's response to a request.
 type verdict struct {
 	Accepted bool   `json:"accepted"`
 	Code     int    `json:"code"`

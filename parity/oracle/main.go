@@ -27,7 +27,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 )
 
-// Case is a change by a client.
+// Case is a request to validate.
 type Case struct {
 	Name        string          `json:"name"`
 	Operation   string          `json:"operation"`
@@ -82,7 +82,7 @@ func main() {
 	}
 }
 
-// enableJobManagedBy enables the feature gate, which is off by default in 1.30 and 1.31. Where it is locked, it is on.
+// enableJobManagedBy enables the feature gate, which is disabled by default in 1.30 and 1.31. In releases that lock the gate, it is enabled.
 func enableJobManagedBy() {
 	if !utilfeature.DefaultFeatureGate.Enabled("JobManagedBy") {
 		if err := utilfeature.DefaultMutableFeatureGate.Set("JobManagedBy=true"); err != nil {
@@ -133,7 +133,7 @@ func (a *ValidationResult) setErrors(kind, name string, errs field.ErrorList) {
 			continue
 		}
 		if templates[e.Field] {
-			// A whole template. Up to 1.33 it is printed with pointer addresses.
+			// Omit the template: up to 1.33, kube-apiserver prints it with pointer addresses.
 			e = field.Invalid(field.NewPath(e.Field), field.OmitValueType{}, e.Detail)
 		}
 		mine = append(mine, e)

@@ -1,5 +1,6 @@
-# !/bin/sh Writes the oracle's module files for a Kubernetes release: modfile.sh v1.37.0 writes v1.37.mod and v1.37.sum. The staging
-# modules, which k8s.io/kubernetes replaces with local directories, are replaced with their published versions (v0.37.0).
+#!/bin/sh
+# Writes the oracle's module files for a Kubernetes release: modfile.sh v1.37.0 writes v1.37.mod and v1.37.sum. Replaces the staging modules, which
+# k8s.io/kubernetes replaces with local directories, with their published versions (v0.37.0).
 set -eu
 version=${1:?usage: modfile.sh vMAJOR.MINOR.PATCH}
 cd "$(dirname "$0")"

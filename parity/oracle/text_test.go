@@ -28,12 +28,12 @@ func FuzzText(f *testing.F) {
 		payload := []byte(envelope(c))
 		if !json.Valid(payload) || !utf8.Valid(payload) {
 			if result := review(t, string(payload)); result.Code != 400 {
-				t.Errorf("%q\nis no JSON; the policy: %+v", payload, result)
+				t.Errorf("%q\nis not JSON; the policy: %+v", payload, result)
 			}
 			return
 		}
-		// Skips text that is not one object; text that PolicyServer never sends, because it serializes requests again: duplicate members,
-		// which the API server merges, unpaired surrogates, and -0; and templates, whose types the policy does not check.
+		// Skip text that is not a single object. Skip text that PolicyServer never sends, because it serializes requests again: duplicate
+		// members, which the API server merges, unpaired surrogates, and -0. Skip templates, whose types the policy does not check.
 		if notSent.Match(payload) || !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(payload, []byte("template")) {
 			return
 		}
@@ -44,7 +44,7 @@ func FuzzText(f *testing.F) {
 // notSent matches text that PolicyServer writes differently: it escapes only control characters, and -0 becomes -0.0.
 var notSent = regexp.MustCompile(`(?i)\\ud[89a-f]|-0[.e]`)
 
-// readByRules returns a case without fields that no rule reads, in which kube-apiserver rejects wrong types and the policy does not.
+// readByRules returns a case without the fields that no rule reads. kube-apiserver rejects wrong types in these fields, but the policy does not.
 func readByRules(c *Case) *Case {
 	return &Case{Operation: c.Operation, SubResource: c.SubResource, Object: only(c.Object, ""), OldObject: only(c.OldObject, "")}
 }

@@ -27,12 +27,12 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// compilePolicy is the function with which kube-apiserver compiles a ValidatingAdmissionPolicy.
+// compilePolicy is kube-apiserver's function that compiles a ValidatingAdmissionPolicy.
 //
 //go:linkname compilePolicy k8s.io/apiserver/pkg/admission/plugin/policy/validating.compilePolicy
 func compilePolicy(policy *registrationv1.ValidatingAdmissionPolicy) validating.Validator
 
-// budget is a tenth of the cost that kube-apiserver allows for all expressions of a policy, and what it allows for one of them.
+// budget is a tenth of kube-apiserver's cost limit for all expressions of a policy, and equals its limit for a single expression.
 const budget = 1_000_000
 
 // expectedResult is a line of the file EXPECTED_RESULTS, which `xtask expected` writes.
@@ -117,7 +117,7 @@ func violated(t testing.TB, validator validating.Validator, attributes *admissio
 func (a expectedResult) reported(annotations ...string) []string {
 	found := map[string]bool{}
 	for _, name := range annotations {
-		// The module truncates long annotations, but then the message of a denial has the rules.
+		// The module truncates long annotations. The message of a denial contains the rules too.
 		text := a.Response.Annotations[name]
 		if name == "denied" && len(text) > 1000 {
 			text += strings.NewReplacer("[", ", ", "]", " ").Replace(a.Response.Message)
@@ -132,7 +132,7 @@ func (a expectedResult) reported(annotations ...string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// declares returns true if the request is one that the chart selects because of `custom_kinds`.
+// declares reports whether the chart selects the request because of `custom_kinds`.
 func (a expectedResult) declares(request *admissionv1.AdmissionRequest) bool {
 	var settings struct {
 		CustomKinds []struct {
@@ -152,7 +152,7 @@ func (a expectedResult) declares(request *admissionv1.AdmissionRequest) bool {
 	return false
 }
 
-// matches returns true if a request is one that the policy selects.
+// matches reports whether the policy selects a request.
 func (p policy) matches(attributes admission.Attributes) bool {
 	for _, rule := range p.Spec.MatchConstraints.ResourceRules {
 		matcher := rules.Matcher{Rule: rule.RuleWithOperations, Attr: attributes}
@@ -163,7 +163,7 @@ func (p policy) matches(attributes admission.Attributes) bool {
 	return false
 }
 
-// hasLists returns true if the fields that the matchConditions iterate over are lists, as the schemas of JobSet and AppWrapper require.
+// hasLists reports whether the fields that the matchConditions iterate over are lists, as the schemas of JobSet and AppWrapper require.
 func hasLists(request *admissionv1.AdmissionRequest) bool {
 	for _, raw := range [][]byte{request.Object.Raw, request.OldObject.Raw} {
 		var object struct {
@@ -178,8 +178,8 @@ func hasLists(request *admissionv1.AdmissionRequest) bool {
 	return true
 }
 
-// TestPolicies compares the policies with the module on the requests in the file EXPECTED_RESULTS. It skips impossible ones, which an API server rejects before
-// admission: the module responds with code 400, or the schema of their kind forbids them.
+// TestPolicies compares the policies with the module on the requests in the file EXPECTED_RESULTS. It skips requests that an API server rejects before
+// admission: the module responds with code 400, or the kind's schema forbids the object.
 func TestPolicies(t *testing.T) {
 	path := os.Getenv("EXPECTED_RESULTS")
 	if path == "" {
@@ -229,7 +229,7 @@ func TestPolicies(t *testing.T) {
 			}
 		}
 	})
-	// A file without requests, or without violations, proves nothing.
+	// Fail if the file contains too few requests or no violations.
 	for _, side := range []string{"denies", "warns"} {
 		if counts[side+" compared"] < 1000 || counts[side+" managed-by/delegation"] == 0 {
 			t.Errorf("too few requests: %v", counts)
@@ -243,7 +243,7 @@ func selected(request admissionv1.AdmissionRequest, versioned *admission.Version
 		schema.GroupVersionResource(request.Resource), request.SubResource, versioned.GetOperation(), nil, false, nil)
 }
 
-// list returns a JSON list of texts with numbers.
+// list returns a JSON list of numbered strings.
 func list(format string, count int) string {
 	items := make([]string, count)
 	for i := range items {
@@ -267,7 +267,7 @@ func large(controllers, patterns, namespaces, writers int) json.RawMessage {
 		strings.Join(entries, ","), strings.Join(delegations, ","), list("system:serviceaccount:team-%d:a", writers), list("system:serviceaccount:team-%d:b", writers)))
 }
 
-// TestCosts logs the cost of expensive requests, as a share of what kube-apiserver allows for a policy.
+// TestCosts logs the cost of expensive requests, as a share of kube-apiserver's limit for a policy.
 func TestCosts(t *testing.T) {
 	denies, warns := policies(t)
 	request := func(json string) *admission.VersionedAttributes {
