@@ -182,7 +182,7 @@ if last * 2 > second * 3:
     raise SystemExit("\n".join([*problems, f"the memory grows: {first}, {second} and {last} MB"]))
 model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
 table = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
-        f"load average {os.getloadavg()[0]:.2f} at the end of the run. One connection for the times, {CONNECTIONS} for requests in a second.\n\n"
+        f"load average {os.getloadavg()[0]:.2f} at the end of the run. Latency was measured with one connection, requests/s with {CONNECTIONS}.\n\n"
         "| request | policy | p50 of a policy that does nothing | p50 | difference | p99 | requests/s |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         f"{rows}\nMemory while it answered {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
         "second and last 20 s.\n")

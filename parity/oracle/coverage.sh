@@ -14,7 +14,7 @@ mkdir -p "$out/vectors" "$out/generator"
 # A program writes its coverage only if its own package is instrumented too.
 go build -cover -coverpkg="managed-by-policy/parity/oracle,$upstream" -modfile="v$release.mod" -o "bin/$release" .
 sed 's/^{"case":\(.*\),"results":\[.*/\1/' ../vectors/*.ndjson | GOCOVERDIR=$out/vectors "bin/$release" > /dev/null
-GOCOVERDIR=$out/generator cargo run --quiet --package managed-by-parity -- live "$cases" "$seed" "$release" >&2
+GOCOVERDIR=$out/generator cargo run --quiet --package managed-by-parity -- random "$cases" "$seed" "$release" >&2
 # Remove the instrumented program, which is slower, so that the next `make oracle` rebuilds it.
 rm "bin/$release"
 for from in vectors generator; do
