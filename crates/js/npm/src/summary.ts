@@ -2,7 +2,7 @@ import type { LintResponse, ReplayTotals } from "../generated/types.js";
 
 /** Totals for scripts. */
 export interface Summary {
-  /** True if at least one object was reviewed, none was denied by an evaluated release, and everything could be read. */
+  /** True if at least one object was evaluated, none was denied by an evaluated release, and everything could be read. */
   ok: boolean;
   /** Reviewed objects of `lint` and `diff`, or requests of `replay`. 0 if there were none of a supported kind. */
   evaluated: number;
