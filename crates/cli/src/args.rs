@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{Enforcement, Release, nearest, nearest_name, rule, rules};
 
-use crate::release::{Kubernetes, release};
+use crate::release::{ReleaseSelector, release};
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -285,7 +285,7 @@ pub(crate) struct EvaluationArgs {
     /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all.
     /// Releases 1.30 and 1.31 are evaluated with the feature gate `JobManagedBy` enabled; without it, they drop the field
     #[arg(long, value_name = "RELEASE")]
-    pub(crate) kubernetes: Option<Kubernetes>,
+    pub(crate) kubernetes: Option<ReleaseSelector>,
     /// Enforcement of a rule: ID=deny, ID=warn or ID=off (repeatable)
     #[arg(long = "rule", value_name = "ID=LEVEL")]
     pub(crate) rules: Vec<RuleOverride>,

@@ -14,7 +14,7 @@ use crate::args::{
 use crate::diagnostic::{Diagnostic, span_and_source};
 use crate::exit::CliError;
 use crate::input::Input;
-use crate::release::Kubernetes;
+use crate::release::ReleaseSelector;
 
 /// Pattern of releases, for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
 #[cfg(test)]
@@ -29,7 +29,7 @@ struct Config {
     settings: Option<PathBuf>,
     /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all
     #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = RELEASES)))]
-    kubernetes: Option<Kubernetes>,
+    kubernetes: Option<ReleaseSelector>,
     /// Files and directories that lint and diff exclude, relative to the directory of this file
     exclude: Vec<String>,
     /// Namespace of objects without one

@@ -2,18 +2,18 @@
 
 use std::str::FromStr;
 
-use managed_by::{Release, ReleaseSet, UnknownRelease};
+use managed_by::{ParseReleaseError, Release, ReleaseSet};
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) enum Kubernetes {
+pub(crate) enum ReleaseSelector {
     One(Release),
     /// Each of several releases, with its own verdict.
     Each(ReleaseSet),
 }
 
-impl TryFrom<String> for Kubernetes {
+impl TryFrom<String> for ReleaseSelector {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -21,7 +21,7 @@ impl TryFrom<String> for Kubernetes {
     }
 }
 
-impl FromStr for Kubernetes {
+impl FromStr for ReleaseSelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -50,7 +50,7 @@ impl FromStr for Kubernetes {
 }
 
 /// Parses a release as written by users, kubectl and clusters: `1.36`, `v1.36.3`, `v1.36.3-eks-abc`.
-pub(crate) fn release(text: &str) -> Result<Release, UnknownRelease> {
+pub(crate) fn release(text: &str) -> Result<Release, ParseReleaseError> {
     minor(text).unwrap_or(text).parse()
 }
 

@@ -70,7 +70,7 @@ impl WriteCheckLayer {
     ///
     /// The new layer has a record of its own.
     #[must_use]
-    pub fn as_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
+    pub fn with_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
         Self::from_options(Options {
             username: username.into(),
             groups: groups.iter().map(|&group| group.to_owned()).collect(),
@@ -150,14 +150,14 @@ where
                 Some(path) => look_up(&inner, path.parse()?).await?,
                 None => None,
             };
-            if write.write_method != WriteMethod::ByServer
-                && let Some(denial) = check_before(&checker, &write, old.as_ref(), &sent)?
+            if write.write_method != WriteMethod::ServerComputed
+                && let Some(denial) = check_request(&checker, &write, old.as_ref(), &sent)?
             {
                 return respond(&denial);
             }
             let request = Request::from_parts(parts, Req::from(sent));
             let response = send(&inner, request).await?;
-            if write.write_method != WriteMethod::ByServer {
+            if write.write_method != WriteMethod::ServerComputed {
                 return Ok(response.map(Either::Left));
             }
             let (parts, body) = response.into_parts();
@@ -186,7 +186,7 @@ where
 }
 
 /// Evaluates a write before it is sent.
-fn check_before(
+fn check_request(
     checker: &Checker,
     write: &Write,
     old: Option<&Value>,

@@ -28,7 +28,7 @@ pub(crate) enum WriteMethod {
     JsonPatch,
     /// Only the API server can compute the result: a server-side apply, which removes fields that the manager no longer applies, or a
     /// strategic merge patch, which merges lists by the keys in the API's schema.
-    ByServer,
+    ServerComputed,
 }
 
 impl Write {
@@ -94,9 +94,8 @@ impl Write {
                 json_patch::patch(&mut object, &patch).ok()?;
                 Some(object)
             }
-            (WriteMethod::Merge | WriteMethod::JsonPatch, None) | (WriteMethod::ByServer, _) => {
-                None
-            }
+            (WriteMethod::Merge | WriteMethod::JsonPatch, None)
+            | (WriteMethod::ServerComputed, _) => None,
         }
     }
 }
@@ -107,7 +106,7 @@ impl WriteMethod {
         match content_type.map(HeaderValue::as_bytes) {
             Some(b"application/merge-patch+json") => Self::Merge,
             Some(b"application/json-patch+json") => Self::JsonPatch,
-            _ => Self::ByServer,
+            _ => Self::ServerComputed,
         }
     }
 }

@@ -245,7 +245,7 @@ async fn settings_declare_kinds_and_writers() {
     let status = "/apis/acme.io/v1/namespaces/default/renders/pi/status";
     for (user, expected) in [("runner", 200), ("ana", 403)] {
         let checks = WriteCheckLayer::new(ReleaseSet::all());
-        let checks = checks.with_settings(settings.clone()).as_user(user, &[]);
+        let checks = checks.with_settings(settings.clone()).with_user(user, &[]);
         let server = Server::new(render.clone());
         let patch = ("PATCH", status, "application/merge-patch+json");
         let sent = json!({"status": {"active": 1}});

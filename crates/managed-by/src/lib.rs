@@ -63,7 +63,7 @@ pub use kind::TransitionDocs;
 pub use kind::{
     FieldLocation, Kind, KindDocs, RESERVED_VALUES, Reconciler, ValueConstraint, kinds,
 };
-pub use release::{Release, ReleaseSet, UnknownRelease};
+pub use release::{ParseReleaseError, Release, ReleaseSet};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
 #[cfg(feature = "docs")]
 pub use review::exercised_rules;

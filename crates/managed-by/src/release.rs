@@ -43,22 +43,22 @@ impl Release {
     pub(crate) const OLDEST: Self = Self::V1_30;
 
     /// Releases with the feature `JobManagedBy` off by default.
-    pub(crate) const WITHOUT_FEATURE: &[Self] = &[Self::V1_30, Self::V1_31];
+    pub(crate) const JOB_MANAGED_BY_OFF: &[Self] = &[Self::V1_30, Self::V1_31];
 
     /// Newest release of each range with the same verdicts. Messages may differ within a range.
     ///
     /// Source: the oracle (`parity/README.md`). The test vectors compare all releases of a range.
-    pub(crate) const VERDICTS: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
+    pub(crate) const VERDICT_RANGES: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
 
-    /// Like [`Release::VERDICTS`], for the template of a suspended Job.
-    pub(crate) const TEMPLATE_VERDICTS: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
+    /// Like [`Release::VERDICT_RANGES`], for the template of a suspended Job.
+    pub(crate) const TEMPLATE_VERDICT_RANGES: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
 
     /// Newest release of each range with equal [`Finding`](crate::Finding)s. Values are formatted later and may differ within a range.
     /// In 1.32, kube-apiserver changed its message about a `managedBy` that is too long.
-    pub(crate) const FINDINGS: &[Self] = &[Self::V1_31, Self::V1_37];
+    pub(crate) const FINDING_RANGES: &[Self] = &[Self::V1_31, Self::V1_37];
 
-    /// Like [`Release::FINDINGS`], for the status of a Job.
-    pub(crate) const STATUS_FINDINGS: &[Self] = &[
+    /// Like [`Release::FINDING_RANGES`], for the status of a Job.
+    pub(crate) const STATUS_FINDING_RANGES: &[Self] = &[
         Self::V1_30,
         Self::V1_31,
         Self::V1_33,
@@ -66,8 +66,8 @@ impl Release {
         Self::V1_37,
     ];
 
-    /// Like [`Release::FINDINGS`], for the template of a suspended Job.
-    pub(crate) const TEMPLATE_FINDINGS: &[Self] = &[
+    /// Like [`Release::FINDING_RANGES`], for the template of a suspended Job.
+    pub(crate) const TEMPLATE_FINDING_RANGES: &[Self] = &[
         Self::V1_30,
         Self::V1_31,
         Self::V1_35,
@@ -206,23 +206,23 @@ impl fmt::Debug for ReleaseSet {
 
 /// Error of parsing a release that the library doesn't support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownRelease;
+pub struct ParseReleaseError;
 
-impl fmt::Display for UnknownRelease {
+impl fmt::Display for ParseReleaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("expected a release from 1.30 to 1.37")
     }
 }
 
-impl std::error::Error for UnknownRelease {}
+impl std::error::Error for ParseReleaseError {}
 
 impl FromStr for Release {
-    type Err = UnknownRelease;
+    type Err = ParseReleaseError;
 
     /// Parses a release as written in settings, such as `1.37`.
-    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
+    fn from_str(text: &str) -> Result<Self, ParseReleaseError> {
         let named = Self::ALL.iter().find(|release| release.as_str() == text);
-        named.copied().ok_or(UnknownRelease)
+        named.copied().ok_or(ParseReleaseError)
     }
 }
 

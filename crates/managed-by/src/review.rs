@@ -10,7 +10,7 @@ use crate::finding::Finding;
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::release::{Release, ReleaseSet};
-use crate::request::{AdmissionRequest, Change, Subject, UndecodedChange};
+use crate::request::{AdmissionRequest, Change, RequestTarget, UndecodedChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
 use crate::settings::{CustomKind, Settings, SettingsErrors};
@@ -27,27 +27,27 @@ pub fn review_with_cluster<'a>(
     settings: &'a Settings<'a>,
     cluster: &dyn Cluster,
 ) -> Verdict<'a> {
-    let findings = match &request.subject {
-        Subject::Skipped => return Verdict::allowed(),
-        Subject::UnknownKind(undecoded) => {
+    let findings = match &request.target {
+        RequestTarget::Skipped => return Verdict::allowed(),
+        RequestTarget::UnknownKind(undecoded) => {
             return match settings.custom_kind(&undecoded.kind) {
                 Ok(Some(custom_kind)) => {
-                    review_declared(request, undecoded, &custom_kind, settings)
+                    review_custom_kind(request, undecoded, &custom_kind, settings)
                 }
                 Ok(None) => Verdict::unknown_kind(&undecoded.kind),
                 Err(problems) => Verdict::misconfigured(&problems),
             };
         }
-        Subject::Pod(_) if !settings.validates_pods() => {
+        RequestTarget::Pod(_) if !settings.validates_pods() => {
             return Verdict::pod_skipped(settings.role());
         }
-        Subject::Pod(pod) => match pods::run(request, pod, settings, cluster) {
+        RequestTarget::Pod(pod) => match pods::run(request, pod, settings, cluster) {
             PodFindings::LookupFailed(failure) => {
                 return Verdict::lookup_failed(&failure, settings.on_lookup_failure());
             }
             PodFindings::Found(findings) => Ok(findings),
         },
-        Subject::Change(kind, change) => run_rules(request, kind, change, settings),
+        RequestTarget::Change(kind, change) => run_rules(request, kind, change, settings),
     };
     to_verdict(request, settings, findings, settings.message_release())
 }
@@ -92,10 +92,10 @@ pub fn evaluate_with_cluster<'a>(
         let verdict = review_with_cluster(request, settings, cluster);
         return Evaluation::from_verdict(verdict, settings.message_release());
     };
-    if let Subject::Change(kind, change) = &request.subject {
+    if let RequestTarget::Change(kind, change) = &request.target {
         return evaluate_each(request, kind, change, settings, releases);
     }
-    if let Subject::UnknownKind(undecoded) = &request.subject
+    if let RequestTarget::UnknownKind(undecoded) = &request.target
         && let Ok(Some(custom_kind)) = settings.custom_kind(&undecoded.kind)
     {
         return custom_kind.with_kind(&undecoded.kind.version, |kind| {
@@ -125,11 +125,11 @@ fn evaluate_each<'a>(
     let context = |release| Context::new(request, kind, change, settings, release);
     let newest = context(Release::default());
     let ranges = if newest.status.is_some() {
-        Release::STATUS_FINDINGS
+        Release::STATUS_FINDING_RANGES
     } else if newest.validates_template() {
-        Release::TEMPLATE_FINDINGS
+        Release::TEMPLATE_FINDING_RANGES
     } else {
-        Release::FINDINGS
+        Release::FINDING_RANGES
     };
     let mut verdicts = Vec::new();
     for last in ranges {
@@ -155,12 +155,12 @@ pub fn with_kind<T>(
     settings: &Settings<'_>,
     read: impl FnOnce(&Kind<'_>) -> T,
 ) -> Result<Option<T>, SettingsErrors> {
-    Ok(match &request.subject {
-        Subject::Change(kind, _) => Some(read(kind)),
-        Subject::UnknownKind(undecoded) => settings
+    Ok(match &request.target {
+        RequestTarget::Change(kind, _) => Some(read(kind)),
+        RequestTarget::UnknownKind(undecoded) => settings
             .custom_kind(&undecoded.kind)?
             .map(|custom_kind| custom_kind.with_kind(&undecoded.kind.version, read)),
-        Subject::Skipped | Subject::Pod(_) => None,
+        RequestTarget::Skipped | RequestTarget::Pod(_) => None,
     })
 }
 
@@ -174,13 +174,13 @@ pub fn exercised_rules(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
 ) -> Result<Vec<(&'static Rule, bool)>, SettingsErrors> {
-    match &request.subject {
-        Subject::Change(kind, change) => {
+    match &request.target {
+        RequestTarget::Change(kind, change) => {
             let release = Release::default();
             let context = Context::new(request, kind, change, settings, release);
             Ok(catalog::exercised_rules(&context))
         }
-        Subject::UnknownKind(undecoded) => {
+        RequestTarget::UnknownKind(undecoded) => {
             let Some(custom_kind) = settings.custom_kind(&undecoded.kind)? else {
                 return Ok(Vec::new());
             };
@@ -192,13 +192,13 @@ pub fn exercised_rules(
                 )
             })
         }
-        Subject::Skipped | Subject::Pod(_) => Ok(Vec::new()),
+        RequestTarget::Skipped | RequestTarget::Pod(_) => Ok(Vec::new()),
     }
 }
 
 /// Evaluates a change to an object of a kind from `custom_kinds`.
 #[inline(never)]
-fn review_declared(
+fn review_custom_kind(
     request: &AdmissionRequest<'_>,
     undecoded: &UndecodedChange<'_>,
     custom_kind: &CustomKind<'_>,
@@ -245,9 +245,9 @@ fn run_on_all_releases<'a>(
     let newest = context(Release::default());
     let findings = catalog::run(&newest, false)?;
     let verdicts = if newest.status.is_some() {
-        Release::VERDICTS
+        Release::VERDICT_RANGES
     } else if newest.validates_template() {
-        Release::TEMPLATE_VERDICTS
+        Release::TEMPLATE_VERDICT_RANGES
     } else {
         return Ok(findings);
     };

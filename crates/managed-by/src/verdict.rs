@@ -7,7 +7,7 @@ use crate::description::Enforcement;
 use crate::finding::{ErrorType, Finding};
 use crate::kind::Reconciler;
 use crate::release::Release;
-use crate::request::{AdmissionRequest, GroupVersionKind, Subject};
+use crate::request::{AdmissionRequest, GroupVersionKind, RequestTarget};
 use crate::rule::pods::LookupFailed;
 use crate::settings::{OnLookupFailure, Role, Settings, SettingsErrors};
 use crate::upstream::go;
@@ -329,10 +329,10 @@ struct Target<'r> {
 
 impl<'r> Target<'r> {
     fn from_request(request: &'r AdmissionRequest<'_>) -> Self {
-        let (group, kind, plural) = match &request.subject {
-            Subject::Change(kind, _) => (kind.group(), kind.name(), kind.plural()),
-            Subject::Pod(_) => return POD,
-            Subject::Skipped | Subject::UnknownKind(_) => ("", "", ""),
+        let (group, kind, plural) = match &request.target {
+            RequestTarget::Change(kind, _) => (kind.group(), kind.name(), kind.plural()),
+            RequestTarget::Pod(_) => return POD,
+            RequestTarget::Skipped | RequestTarget::UnknownKind(_) => ("", "", ""),
         };
         // Requests from kube-apiserver always have a resource.
         let plural = if request.resource.is_empty() {
@@ -417,7 +417,7 @@ fn annotations(
     findings: &[(Enforcement, Finding<'_>)],
 ) -> Vec<(&'static str, String)> {
     let mut annotations = Vec::new();
-    if let Subject::Change(kind, change) = &request.subject {
+    if let RequestTarget::Change(kind, change) = &request.target {
         let reconciler = change.spec_object().reconciler(kind);
         annotations.push(("mode", reconciler.as_str().to_owned()));
         if let Reconciler::Delegated(controller) = reconciler {

@@ -12,7 +12,7 @@ use crate::request::{Request, RequestUser};
 use crate::text::MalformedText;
 
 /// Maximum depth of nested lists.
-const MAX_LISTS: usize = 8;
+const MAX_LIST_DEPTH: usize = 8;
 
 /// An object in a document.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ pub fn updates<'o>(
         return vec![new.request_for(Operation::Update, Some(before), namespace, user)];
     }
     let mut request = new.request_for(Operation::UpdateStatus, Some(before), namespace, user);
-    request.is_split_update = !is_status && after.differs_beside_status(before);
+    request.is_split_update = !is_status && after.differs_outside_status(before);
     request
         .main_resource_update()
         .into_iter()
@@ -184,7 +184,7 @@ fn add<'d>(
     let state = State::new(json, &members, list);
     let items = state.items.filter(|_| state.kind.ends_with("List"));
     match items.map(elements) {
-        Some(Some(items)) if depth < MAX_LISTS => {
+        Some(Some(items)) if depth < MAX_LIST_DEPTH => {
             let dot = if path.is_empty() { "" } else { "." };
             let items_path = format!("{path}{dot}items");
             let depth = depth.saturating_add(1);

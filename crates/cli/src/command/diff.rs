@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::pairs::{Entry, pairs};
 use super::settings::ResolvedSettings;
-use super::unchecked::unchecked;
+use super::unchecked::unchecked_paths;
 use crate::args::DiffArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
@@ -39,10 +39,10 @@ pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
     let comparison = Comparison {
         context: Context::new(&settings, &args.manifests)?,
         is_status: args.status,
-        is_history: args.git.is_some(),
+        old_is_commit: args.git.is_some(),
     };
     Ok(Report {
-        may_be_empty: comparison.is_history || has_unchanged,
+        may_be_empty: comparison.old_is_commit || has_unchanged,
         ..comparison.report(sides)
     })
 }
@@ -83,7 +83,7 @@ struct Comparison<'c> {
     /// True if only the status is updated.
     is_status: bool,
     /// True if the old side is a commit, whose errors the change may fix.
-    is_history: bool,
+    old_is_commit: bool,
 }
 
 struct OldObject {
@@ -154,7 +154,7 @@ impl Comparison<'_> {
         let mut report = Report::default();
         let mut objects = Vec::new();
         let with_kind = |error: Diagnostic| {
-            if self.is_history {
+            if self.old_is_commit {
                 error.with_kind(DiagnosticKind::OldState)
             } else {
                 error
@@ -212,7 +212,7 @@ impl Comparison<'_> {
                 (Some(old), Ok(())) if old.error.is_none() => {
                     self.update(located, &name, old, report);
                 }
-                (Some(_), Ok(())) if !self.is_history => {}
+                (Some(_), Ok(())) if !self.old_is_commit => {}
                 // The API server cannot have stored a malformed old object, so evaluate the new object as a create.
                 _ => {
                     if old.is_none() {
@@ -247,7 +247,7 @@ impl Comparison<'_> {
             }
             // The first request changes the spec.
             if let Some(result) = report.results.get_mut(first).filter(|_| !self.is_status) {
-                result.unchecked = unchecked(&old, new);
+                result.unchecked = unchecked_paths(&old, new);
             }
         }
     }

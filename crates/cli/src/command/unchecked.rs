@@ -17,7 +17,7 @@ const UNCHECKED: [(&str, bool); 7] = [
 
 /// Returns the paths that an update changes and no rule checks. Fields missing in the new object keep their value or get a
 /// default, unless the field has no default.
-pub(super) fn unchecked(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
+pub(super) fn unchecked_paths(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
     if (new.group(), new.kind()) != ("batch", "Job") {
         return Vec::new();
     }

@@ -28,7 +28,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces each such character in a line with a substitute of the same length, so that positions stay valid.
-pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
+pub(crate) fn replace_control(line: &str) -> Cow<'_, str> {
     let is_replaced = |c: char| is_unsafe(c) && c != '\t';
     if !line.contains(is_replaced) && !line.contains("##[") {
         return Cow::Borrowed(line);
@@ -46,7 +46,7 @@ pub(crate) fn plain_line(line: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, plain_line};
+    use super::{plain, replace_control};
 
     #[test]
     fn special_characters_are_escaped() {
@@ -70,7 +70,7 @@ mod tests {
             "\u{85}\u{e0001}",
             "##[error]",
         ] {
-            let shown = plain_line(line);
+            let shown = replace_control(line);
             assert_eq!(shown.len(), line.len());
             assert_eq!(plain(&shown.replace('\t', " ")), shown.replace('\t', " "));
         }

@@ -8,7 +8,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Render
 use managed_by::ReleaseSet;
 use managed_by_offline::RecordPosition;
 
-use super::plain::{plain, plain_line};
+use super::plain::{plain, replace_control};
 use super::table::table;
 use crate::diagnostic::{self, Diagnostic, SourceLine, Span};
 use crate::format::{count_of, counts, number, single_line};
@@ -101,7 +101,7 @@ fn origin(result: &RequestResult, span: Option<&Span>) -> Origin<'static> {
 }
 
 fn snippet<'s>(file: &'s str, line: usize, source: &'s SourceLine) -> Snippet<'s, Annotation<'s>> {
-    Snippet::source(plain_line(&source.text))
+    Snippet::source(replace_control(&source.text))
         .line_start(line)
         .path(plain(file))
         .annotation(AnnotationKind::Primary.span(source.span.clone()))

@@ -151,7 +151,7 @@ fn paths_are_safe_to_show() {
 
 /// Go 1.26 (`json.Unmarshal`) decodes each row to the same number, or rejects it.
 #[test]
-fn int32_is_decoded_like_in_go() {
+fn int32_is_decoded_as_in_go() {
     for (json, expected) in [
         ("0", Some(0)),
         ("-0", Some(0)),

@@ -1,6 +1,6 @@
 //! `workload.codeflare.dev`: AppWrapper, which creates objects of any kind.
 
-use super::status::{OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates, is_true};
+use super::status::{OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates, condition_true};
 use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
     APP_WRAPPER_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules, Template, ValueConstraint,
@@ -17,7 +17,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
     status: StatusRules::Custom(&StatusProfile {
         outcome: Some(OutcomeProfile {
             dead_end: Some(phase(&["Terminating"])),
-            deployed: Some(is_true("ResourcesDeployed")),
+            deployed: Some(condition_true("ResourcesDeployed")),
             allowed_transitions: TRANSITIONS,
             ..OutcomeProfile::new(phase(&["Succeeded"]), phase(&["Failed"]))
         }),

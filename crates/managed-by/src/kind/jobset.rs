@@ -1,6 +1,6 @@
 //! `jobset.x-k8s.io`: JobSet, which creates Jobs.
 
-use super::status::{OutcomeProfile, StatusProfile, is_true};
+use super::status::{OutcomeProfile, StatusProfile, condition_true};
 use super::{JOB_SET_CONTROLLER, Kind, KindDocs, OptionalDocs, StatusRules, Template, batch};
 
 pub(super) static JOB_SET: Kind<'static> = Kind {
@@ -14,7 +14,10 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         Template::Object(&batch::JOB),
     )],
     status: StatusRules::Custom(&StatusProfile {
-        outcome: Some(OutcomeProfile::new(is_true("Completed"), is_true("Failed"))),
+        outcome: Some(OutcomeProfile::new(
+            condition_true("Completed"),
+            condition_true("Failed"),
+        )),
         terminal_state: Some("status.terminalState"),
         totals: &["status.restarts", "status.restartsCountTowardsMax"],
         counters: &[

@@ -1,6 +1,8 @@
 //! `kubeflow.org`: the Training Operator's jobs (`v1`), and the mpi-operator's MPIJob (`v2beta1`).
 
-use super::status::{DualOutcome, EndTime, OutcomeProfile, StatusProfile, TerminalStates, is_true};
+use super::status::{
+    DualOutcome, EndTime, OutcomeProfile, StatusProfile, TerminalStates, condition_true,
+};
 use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
     Kind, KindDocs, MPI_OPERATOR, MULTIKUEUE, OptionalDocs, StatusRules, TRAINING_OPERATOR,
@@ -14,7 +16,7 @@ const CONSTRAINT: ValueConstraint<'static> =
     ValueConstraint::OneOf(&[TRAINING_OPERATOR, MULTIKUEUE]);
 
 const OUTCOME: OutcomeProfile<'static> =
-    OutcomeProfile::new(is_true("Succeeded"), is_true("Failed"));
+    OutcomeProfile::new(condition_true("Succeeded"), condition_true("Failed"));
 
 const fn status(
     outcome: &OutcomeProfile<'static>,

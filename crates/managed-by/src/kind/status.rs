@@ -54,7 +54,7 @@ pub(crate) enum StatusMatcher<'k> {
 pub(crate) const CONDITIONS: &str = "status.conditions";
 
 /// Matches a condition that is True.
-pub(crate) const fn is_true(condition: &str) -> StatusMatcher<'_> {
+pub(crate) const fn condition_true(condition: &str) -> StatusMatcher<'_> {
     StatusMatcher::Condition {
         condition,
         status: "True",
@@ -63,7 +63,7 @@ pub(crate) const fn is_true(condition: &str) -> StatusMatcher<'_> {
 }
 
 /// Matches a condition that is False.
-pub(crate) const fn is_false(condition: &str) -> StatusMatcher<'_> {
+pub(crate) const fn condition_false(condition: &str) -> StatusMatcher<'_> {
     StatusMatcher::Condition {
         condition,
         status: "False",
@@ -72,7 +72,7 @@ pub(crate) const fn is_false(condition: &str) -> StatusMatcher<'_> {
 }
 
 /// Matches a condition with a status and a reason.
-pub(crate) const fn with_reason<'k>(
+pub(crate) const fn condition_with_reason<'k>(
     condition: &'k str,
     status: &'k str,
     reason: &'k str,

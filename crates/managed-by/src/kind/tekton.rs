@@ -2,7 +2,7 @@
 
 use super::status::{
     Attempts, EndTime, FailureReasons, OutcomeProfile, StatusMatcher, StatusProfile,
-    TerminalStates, is_false, is_true, with_reason,
+    TerminalStates, condition_false, condition_true, condition_with_reason,
 };
 use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{Kind, KindDocs, OptionalDocs, StatusRules, TEKTON_PIPELINE, ValueConstraint};
@@ -17,7 +17,7 @@ const UNCHECKED: &str = "only an event filter keeps the built-in controller away
 /// Outcomes that are the two values of one condition.
 const OUTCOME: OutcomeProfile<'static> = OutcomeProfile {
     allowed_transitions: &[OVERWRITTEN],
-    ..OutcomeProfile::new(is_true("Succeeded"), is_false("Succeeded"))
+    ..OutcomeProfile::new(condition_true("Succeeded"), condition_false("Succeeded"))
 };
 
 /// The reconciler overwrites its own last write if a cancel, a timeout or the deletion of a pod coincides with the end.
@@ -65,7 +65,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
 
 /// Matches the reason `TaskRunReasonStopSidecarFailed`.
 const SIDECARS_NOT_STOPPED: StatusMatcher<'static> =
-    with_reason("Succeeded", "False", "TaskRunStopSidecarFailed");
+    condition_with_reason("Succeeded", "False", "TaskRunStopSidecarFailed");
 
 /// A retry moves the failed attempt to `status.retriesStatus`, up to `spec.retries` times. A TaskRun that has succeeded fails if
 /// its sidecars can't be stopped, and may be retried in the same reconcile.

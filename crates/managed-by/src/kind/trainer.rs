@@ -1,8 +1,8 @@
 //! `trainer.kubeflow.org`: TrainJob, which creates a JobSet, and OptimizationJob, which creates TrainJobs.
 
 use super::status::{
-    DualOutcome, FailureReasons, OutcomeProfile, StatusProfile, TerminalStates, is_true,
-    with_reason,
+    DualOutcome, FailureReasons, OutcomeProfile, StatusProfile, TerminalStates, condition_true,
+    condition_with_reason,
 };
 use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
@@ -28,7 +28,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
                 // `setTrainJobStatus` reads the JobSet after a deadline.
                 (
                     FailureReasons::DEADLINE_EXCEEDED,
-                    with_reason("Failed", "True", "DeadlineExceeded"),
+                    condition_with_reason("Failed", "True", "DeadlineExceeded"),
                 ),
             ],
             // Trainer 2.1 to 2.3 removes a failure on reconcile (`removeFailedCondition`), unless a deadline caused it, and runs
@@ -40,7 +40,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
                 condition: TransitionCondition::NotDeadlineExceeded,
                 source: TransitionSource::new("`removeFailedCondition`, Trainer 2.1 to 2.3"),
             }],
-            ..OutcomeProfile::new(is_true("Complete"), is_true("Failed"))
+            ..OutcomeProfile::new(condition_true("Complete"), condition_true("Failed"))
         }),
         counters: &[
             "status.jobsStatus[].ready",

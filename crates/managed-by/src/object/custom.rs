@@ -1,4 +1,4 @@
-//! Custom resources: the nested objects in their templates, and their status. [`super::walk`] decodes them for the
+//! CustomResource resources: the nested objects in their templates, and their status. [`super::walk`] decodes them for the
 //! `managed-by/template` and `status/...` rules.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ pub(crate) const MAX_TEMPLATES: usize = 1000;
 
 /// Fields of a custom resource that rules read, besides `managedBy`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Custom<'a> {
+pub(crate) struct CustomResource<'a> {
     /// Values of `managedBy` in its templates, in order, except reserved values.
     pub(crate) nested: Vec<Nested<'a>>,
     pub(crate) status: Status<'a>,

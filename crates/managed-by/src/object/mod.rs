@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer};
 
 use crate::decode::{Raw, fields};
 use crate::kind::{Kind, Reconciler, StatusRules};
-use custom::{Custom, EMPTY_STATUS};
+use custom::{CustomResource, EMPTY_STATUS};
 use job::{Job, JobStatus};
 pub(crate) use walk::decode_members;
 
@@ -26,7 +26,7 @@ pub(crate) struct Object<'a> {
     /// Other fields of a Job. Boxed to keep `Object` small, because it is moved often.
     pub(crate) job: Option<Box<Job<'a>>>,
     /// Other fields of a custom resource, if there are any.
-    pub(crate) custom: Option<Box<Custom<'a>>>,
+    pub(crate) custom: Option<Box<CustomResource<'a>>>,
 }
 
 impl Object<'_> {

@@ -10,7 +10,7 @@ use super::change::Change;
 use super::identity::{GroupVersionKind, UserInfo};
 use super::request_object::{RequestObject, RequestObjectSeed};
 use super::source::RequestSource;
-use super::{AdmissionRequest, Subject, UndecodedChange};
+use super::{AdmissionRequest, RequestTarget, UndecodedChange};
 use crate::decode::fields::{self, DefaultOnNull, Text, set_once};
 use crate::decode::{DecodeError, Result, VisitContainer};
 
@@ -143,15 +143,15 @@ impl<'a> RequestFields<'a> {
             "" => kind.version.clone(),
             _ => written.version,
         };
-        let subject = match change.filter(|_| is_status || sub_resource.is_empty()) {
-            None => Subject::Skipped,
-            Some(change) if kind.is_pod() => Subject::Pod(change.object().pod()?),
+        let target = match change.filter(|_| is_status || sub_resource.is_empty()) {
+            None => RequestTarget::Skipped,
+            Some(change) if kind.is_pod() => RequestTarget::Pod(change.object().pod()?),
             Some(change) => match kind.profile() {
                 Some(profile) => {
                     let change = change.try_map(|o, member| o.into_object(profile, member))?;
-                    Subject::Change(profile, change.detect_stored())
+                    RequestTarget::Change(profile, change.detect_stored())
                 }
-                None => Subject::UnknownKind(Box::new(UndecodedChange { kind, change })),
+                None => RequestTarget::UnknownKind(Box::new(UndecodedChange { kind, change })),
             },
         };
         let DefaultOnNull(Resource { resource }) = self.resource.unwrap_or_default();
@@ -159,7 +159,7 @@ impl<'a> RequestFields<'a> {
         Ok(AdmissionRequest {
             namespace: text(self.namespace),
             resource,
-            ..AdmissionRequest::new(text(self.name), version, user, subject, source)
+            ..AdmissionRequest::new(text(self.name), version, user, target, source)
         })
     }
 }

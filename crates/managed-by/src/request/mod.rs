@@ -29,7 +29,7 @@ pub use identity::UserInfo;
 pub use review::AdmissionReview;
 
 #[derive(Debug)]
-pub(crate) enum Subject<'a> {
+pub(crate) enum RequestTarget<'a> {
     /// A request that no rule applies to: a deletion, a connection, or a subresource other than `status`.
     Skipped,
     /// An object of an unknown kind, which `custom_kinds` may declare.
@@ -55,7 +55,7 @@ pub struct AdmissionRequest<'a> {
     /// The API version that the client used.
     pub(crate) version: Cow<'a, str>,
     pub(crate) user: UserInfo<'a>,
-    pub(crate) subject: Subject<'a>,
+    pub(crate) target: RequestTarget<'a>,
     /// The document that contains the request.
     pub(crate) source: RequestSource<'a>,
 }
@@ -78,22 +78,22 @@ impl<'a> AdmissionRequest<'a> {
         name: Cow<'a, str>,
         version: Cow<'a, str>,
         user: UserInfo<'a>,
-        subject: Subject<'a>,
+        target: RequestTarget<'a>,
         source: RequestSource<'a>,
     ) -> Self {
-        let own_name = match &subject {
-            Subject::Pod(pod) => Some(pod.name()),
-            Subject::Change(_, change) => Some(&change.object().metadata.name),
-            Subject::Skipped | Subject::UnknownKind(_) => None,
+        let object_name = match &target {
+            RequestTarget::Pod(pod) => Some(pod.name()),
+            RequestTarget::Change(_, change) => Some(&change.object().metadata.name),
+            RequestTarget::Skipped | RequestTarget::UnknownKind(_) => None,
         };
-        let own_name = own_name.filter(|name| !name.is_empty());
+        let object_name = object_name.filter(|name| !name.is_empty());
         Self {
-            name: own_name.cloned().unwrap_or(name),
+            name: object_name.cloned().unwrap_or(name),
             namespace: Cow::default(),
             resource: Cow::default(),
             version,
             user,
-            subject,
+            target,
             source,
         }
     }
@@ -113,11 +113,11 @@ impl<'a> AdmissionRequest<'a> {
             old,
         });
         let version = kind.versions().first().copied().unwrap_or_default().into();
-        let subject = Subject::Change(kind, change);
+        let target = RequestTarget::Change(kind, change);
         Self {
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
             resource: kind.plural().into(),
-            ..Self::new(Cow::default(), version, user, subject, source)
+            ..Self::new(Cow::default(), version, user, target, source)
         }
     }
 
@@ -137,13 +137,13 @@ impl<'a> AdmissionRequest<'a> {
             is_create: matches!(change, Change::Create { .. }),
             old: change.old().map(|old| old.text),
         });
-        let subject = if let Some(kind) = object.profile() {
+        let target = if let Some(kind) = object.profile() {
             let read = |object: &DecodedObject<'a>, member: &str| {
                 object.decode_as(kind).map_err(|e| e.within(member))
             };
-            Subject::Change(kind, change.try_map(read)?)
+            RequestTarget::Change(kind, change.try_map(read)?)
         } else {
-            Subject::UnknownKind(Box::new(UndecodedChange {
+            RequestTarget::UnknownKind(Box::new(UndecodedChange {
                 kind: object.kind.clone(),
                 change: change.try_map(|o, _| Ok(RequestObject::Raw(Raw::new(o.text))))?,
             }))
@@ -151,7 +151,7 @@ impl<'a> AdmissionRequest<'a> {
         let version = object.kind.version.clone();
         Ok(Self {
             namespace: namespace.into(),
-            ..Self::new(Cow::default(), version, user, subject, source)
+            ..Self::new(Cow::default(), version, user, target, source)
         })
     }
 
@@ -170,11 +170,11 @@ impl<'a> AdmissionRequest<'a> {
     ///
     /// Source: `PrepareForCreate` in `pkg/registry/batch/job/strategy.go`, 1.30 and 1.31.
     pub fn releases_dropping_managed_by(&self) -> ReleaseSet {
-        match &self.subject {
-            Subject::Change(kind, Change::Create { object })
+        match &self.target {
+            RequestTarget::Change(kind, Change::Create { object })
                 if is_job(kind) && object.managed_by.is_some() =>
             {
-                Release::WITHOUT_FEATURE.iter().copied().collect()
+                Release::JOB_MANAGED_BY_OFF.iter().copied().collect()
             }
             _ => ReleaseSet::default(),
         }
@@ -204,11 +204,11 @@ impl<'a> AdmissionRequest<'a> {
             change?
         };
         let (name, version, user) = (self.name.clone(), self.version.clone(), self.user.clone());
-        let subject = Subject::Change(kind, change);
+        let target = RequestTarget::Change(kind, change);
         Ok(AdmissionRequest {
             namespace: self.namespace.clone(),
             resource: self.resource.clone(),
-            ..AdmissionRequest::new(name, version, user, subject, self.source)
+            ..AdmissionRequest::new(name, version, user, target, self.source)
         })
     }
 }
@@ -282,7 +282,7 @@ mod tests {
 
     /// Fields that no rule reads may have any type, and members may occur in any order.
     #[test]
-    fn fields_without_rules_accept_any_type() {
+    fn fields_that_no_rule_reads_may_have_any_type() {
         let unknown = r#""kind":{"group":"acme.io","version":"v1","kind":"Run"}"#;
         let malformed = r#""object":{"metadata":7,"spec":[]}"#;
         for members in [

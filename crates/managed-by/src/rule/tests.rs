@@ -2,7 +2,7 @@ use super::{Check, CheckFn, Context, Findings};
 use crate::description::{Rule, Upstream};
 use crate::finding::BadValue;
 use crate::release::Release;
-use crate::request::{AdmissionRequest, Subject};
+use crate::request::{AdmissionRequest, RequestTarget};
 use crate::settings::Settings;
 
 const fn rule() -> Check {
@@ -25,7 +25,7 @@ fn exercised_when_does_not_change_verdicts() {
                    "kind": {"group": "batch", "version": "v1", "kind": "Job"},
                    "oldObject": {"metadata": {}}, "object": {"metadata": {}}}"#;
     let request = AdmissionRequest::from_json(json.as_bytes()).unwrap();
-    let Subject::Change(kind, change) = &request.subject else {
+    let RequestTarget::Change(kind, change) = &request.target else {
         panic!("{request:?}");
     };
     let settings = Settings::default();

@@ -104,7 +104,7 @@ impl<'a> State<'a> {
     }
 
     /// Returns true if the client-written members other than the status differ.
-    pub(crate) fn differs_beside_status(&self, other: &State<'_>) -> bool {
+    pub(crate) fn differs_outside_status(&self, other: &State<'_>) -> bool {
         let metadata = self.metadata.client_members.iter();
         let mut metadata = metadata.zip(&other.metadata.client_members);
         !is_equal(self.spec, other.spec) || metadata.any(|(a, b)| !is_equal(*a, *b))

@@ -185,7 +185,7 @@ impl<'s> ObjectHistory<'s> {
         if is_equal(old.status, state.status) {
             return evaluate(Operation::Update, state, Some(old), false, None);
         }
-        let is_split_update = old.differs_beside_status(state);
+        let is_split_update = old.differs_outside_status(state);
         evaluate(
             Operation::UpdateStatus,
             state,

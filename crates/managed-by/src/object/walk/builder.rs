@@ -6,7 +6,7 @@ use super::conditions::Conditions;
 use super::paths::Leaf;
 use crate::decode::{Path, Raw};
 use crate::kind::Kind;
-use crate::object::custom::{Custom, EMPTY_STATUS, MAX_NESTED, Nested, Status};
+use crate::object::custom::{CustomResource, EMPTY_STATUS, MAX_NESTED, Nested, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
@@ -28,7 +28,7 @@ pub(super) struct ObjectBuilder<'a> {
 
 impl<'a> ObjectBuilder<'a> {
     pub(super) fn build(self) -> Object<'a> {
-        let custom = Custom {
+        let custom = CustomResource {
             nested: self.nested,
             status: self.status,
             retries: self.retries,

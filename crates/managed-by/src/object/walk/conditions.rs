@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::decode::Raw;
-use crate::kind::status::{FailureReasons, OutcomeProfile, StatusMatcher, StatusProfile, is_true};
+use crate::kind::status::{
+    FailureReasons, OutcomeProfile, StatusMatcher, StatusProfile, condition_true,
+};
 use crate::object::custom::Status;
 
 /// Parts of a status profile that refer to conditions. If a type has several entries, the first one wins, as in upstream helpers
@@ -48,8 +50,8 @@ impl<'p> Conditions<'p> {
             }
         }
         if let Some((first, second)) = self.exclusive {
-            status.exclusive.0 |= matches(&is_true(first));
-            status.exclusive.1 |= matches(&is_true(second));
+            status.exclusive.0 |= matches(&condition_true(first));
+            status.exclusive.1 |= matches(&condition_true(second));
         }
         if let Some(outcome) = self.outcome {
             status.add(outcome, matches);

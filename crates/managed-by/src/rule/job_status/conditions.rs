@@ -155,7 +155,7 @@ fn success_criteria_met_and_failure_target<'a>(
     }
 }
 
-pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_POLICY: Check = Check::new(
+pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_SUCCESS_POLICY: Check = Check::new(
     rule(
         "job-status/success-criteria-met-without-success-policy",
         include_str!("success-criteria-met-without-success-policy.md"),
@@ -174,7 +174,7 @@ fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: 
     }
 }
 
-pub(crate) static SUCCESS_POLICY: Check = Check::new(
+pub(crate) static SUCCESS_POLICY_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::new(
     rule(
         "job-status/success-policy-without-success-criteria-met",
         include_str!("success-policy-without-success-criteria-met.md"),
@@ -197,7 +197,7 @@ fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-pub(crate) static TERMINAL_DISABLED: Check = Check::new(
+pub(crate) static TERMINAL_CONDITION_DISABLED: Check = Check::new(
     rule(
         "job-status/terminal-condition-disabled",
         include_str!("terminal-condition-disabled.md"),

@@ -8,7 +8,8 @@ use super::validation::{
 };
 use crate::decode::{Path, Raw, Type, quote_or_size};
 use crate::kind::status::{
-    CONDITIONS, EndTime, OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates, is_true,
+    CONDITIONS, EndTime, OutcomeProfile, StatusMatcher, StatusProfile, TerminalStates,
+    condition_true,
 };
 use crate::settings::error::SettingsError;
 use crate::settings::parser::{Parser, declare_keys};
@@ -219,7 +220,7 @@ impl<'a> DeclaredMatcher<'a> {
 
     fn matcher<'k>(&'k self, words: &'k [&'k str]) -> StatusMatcher<'k> {
         match self {
-            Self::Condition(condition) => is_true(condition),
+            Self::Condition(condition) => condition_true(condition),
             Self::Field { path, .. } => StatusMatcher::Field {
                 path,
                 values: words,

@@ -30,7 +30,7 @@ pub(super) enum AuditEvent<'c> {
     /// A status write that was rejected, but not by the policy.
     Rejected,
     /// A status write whose event does not show whether the object is delegated.
-    Undecided,
+    UnknownReconciler,
     Skipped(SkippedRecord),
     StatusWrite(StatusWrite<'c>),
 }
@@ -39,7 +39,7 @@ pub(super) enum AuditEvent<'c> {
 pub(super) struct StatusWrite<'c> {
     /// Index of the tracked kind.
     pub(super) kind: usize,
-    pub(super) owner: StatusOwner<'c>,
+    pub(super) owner: StatusReconciler<'c>,
     pub(super) user: String,
     pub(super) time: Option<Cow<'c, str>>,
     /// True if the policy denied the write.
@@ -50,7 +50,7 @@ pub(super) struct StatusWrite<'c> {
 
 /// The controller that reconciles an object: the built-in controller, or the controller in `managedBy`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum StatusOwner<'c> {
+pub(super) enum StatusReconciler<'c> {
     BuiltIn,
     Delegated(Cow<'c, str>),
 }
@@ -58,7 +58,7 @@ pub(super) enum StatusOwner<'c> {
 /// The policy's audit annotations on a write.
 #[derive(Debug, Default)]
 struct PolicyAnnotations<'c> {
-    owner: Option<StatusOwner<'c>>,
+    owner: Option<StatusReconciler<'c>>,
     /// True if a status writer rule denies the write, or would deny it outside mode `monitor`.
     is_denied: bool,
     /// True if a status writer rule warns.
@@ -118,7 +118,7 @@ impl TrackedKind {
     }
 
     /// Returns the controller that reconciles an object, or [`None`] if the text is not a complete object of this kind.
-    fn owner<'c>(&self, object: &'c str) -> Option<StatusOwner<'c>> {
+    fn owner<'c>(&self, object: &'c str) -> Option<StatusReconciler<'c>> {
         let mut members = Members::parse(object)?;
         if members.string("kind")? != self.name {
             return None;
@@ -128,14 +128,14 @@ impl TrackedKind {
             members = members.object(parent);
         }
         let Some(value) = members.get(field) else {
-            return Some(StatusOwner::BuiltIn);
+            return Some(StatusReconciler::BuiltIn);
         };
         let name = string(value)?;
         let is_reserved = self.reserved_value.as_deref() == Some(&*name);
         Some(if is_reserved {
-            StatusOwner::BuiltIn
+            StatusReconciler::BuiltIn
         } else {
-            StatusOwner::Delegated(name)
+            StatusReconciler::Delegated(name)
         })
     }
 }
@@ -173,7 +173,7 @@ impl<'c> AuditEvent<'c> {
             .response()
             .and_then(|object| tracked.owner(object))
             .or(annotations.owner)
-            .or_else(|| names_builtin.then_some(StatusOwner::BuiltIn))
+            .or_else(|| names_builtin.then_some(StatusReconciler::BuiltIn))
             .or_else(|| {
                 // The client's object comes last: the API server keeps the stored spec and ignores the one in the request.
                 // A patch is not a complete object.
@@ -182,7 +182,7 @@ impl<'c> AuditEvent<'c> {
                 object.and_then(|object| tracked.owner(object))
             });
         let Some(owner) = owner else {
-            return Self::Undecided;
+            return Self::UnknownReconciler;
         };
         let user = audited.user().and_then(username);
         let Some(user) = user.filter(|user| !user.is_empty()) else {
@@ -213,12 +213,12 @@ impl<'c> PolicyAnnotations<'c> {
             match key {
                 "denied" => parsed.is_denied |= value.contains(RULES),
                 "warned" => parsed.is_warned |= value.contains(RULES),
-                "mode" if value == "BuiltIn" => parsed.owner = Some(StatusOwner::BuiltIn),
+                "mode" if value == "BuiltIn" => parsed.owner = Some(StatusReconciler::BuiltIn),
                 "mode" if value == "Delegated" => {
                     // The name is quoted. Names with escapes that JSON does not have are invalid for every kind.
                     let controller = annotations.string(&format!("{webhook}/controller"));
                     let name = controller.and_then(|quoted| serde_json::from_str(&quoted).ok());
-                    parsed.owner = name.map(|name| StatusOwner::Delegated(Cow::Owned(name)));
+                    parsed.owner = name.map(|name| StatusReconciler::Delegated(Cow::Owned(name)));
                 }
                 _ => {}
             }

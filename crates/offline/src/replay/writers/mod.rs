@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Settings, SettingsErrors, kinds};
 
-use event::{AuditEvent, StatusOwner, StatusWrite, TrackedKind};
+use event::{AuditEvent, StatusReconciler, StatusWrite, TrackedKind};
 
 use super::parallel::par_flat_map;
 use super::step::RecordPosition;
@@ -137,7 +137,7 @@ impl StatusWriterCollector {
                 AuditEvent::Ignored => {}
                 AuditEvent::OtherKind => increment(&mut totals.other),
                 AuditEvent::Rejected => increment(&mut totals.rejected),
-                AuditEvent::Undecided => increment(&mut totals.undecided),
+                AuditEvent::UnknownReconciler => increment(&mut totals.undecided),
                 AuditEvent::StatusWrite(write) => self.count(write, &position),
                 AuditEvent::Skipped(skipped) => {
                     increment(totals.skipped.entry(skipped.reason).or_default());
@@ -155,8 +155,10 @@ impl StatusWriterCollector {
             totals.times = Some((first.min(time.clone()), last.max(time.clone())));
         }
         let users = match write.owner {
-            StatusOwner::BuiltIn => self.builtin.entry(write.kind).or_default(),
-            StatusOwner::Delegated(name) => self.delegated.entry(name.into_owned()).or_default(),
+            StatusReconciler::BuiltIn => self.builtin.entry(write.kind).or_default(),
+            StatusReconciler::Delegated(name) => {
+                self.delegated.entry(name.into_owned()).or_default()
+            }
         };
         let writer = users
             .entry(write.user.clone())
