@@ -238,7 +238,7 @@ test("the initial example has ten lines and a visible marked line", async () => 
 test("examples are grouped by topic, Jobs first, and their titles spell the kinds", async () => {
   await onPage(async (page) => {
     const topics = await page.locator("#example optgroup").evaluateAll((groups) => groups.map((group) => group.label));
-    assert.deepEqual(topics, ["managedBy of Jobs and CronJobs", "Status of Jobs", "Rules of a cluster", "Other kinds", "Custom kinds"]);
+    assert.deepEqual(topics, ["managedBy of Jobs and CronJobs", "Status of Jobs", "Cluster-specific rules", "Other kinds", "Custom kinds"]);
     const titles = await page.locator("#example option").evaluateAll((options) => Object.fromEntries(options.map(({ value, text }) => [value, text])));
     const kinds = [...responses().values()].map(({ request }) => JSON.parse(request).kind.kind).concat("MultiKueue", "Kueue");
     for (const [name, title] of Object.entries(titles)) {
