@@ -17,7 +17,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::checker::{Checker, Denial, Options, is_stale, kind_of};
-use crate::write::{Write, WriteMethod};
+use crate::write::{Write, WriteType};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -150,14 +150,14 @@ where
                 Some(path) => look_up(&inner, path.parse()?).await?,
                 None => None,
             };
-            if write.write_method != WriteMethod::ServerComputed
+            if write.kind != WriteType::ServerComputed
                 && let Some(denial) = check_request(&checker, &write, old.as_ref(), &sent)?
             {
                 return respond(&denial);
             }
             let request = Request::from_parts(parts, Req::from(sent));
             let response = send(&inner, request).await?;
-            if write.write_method != WriteMethod::ServerComputed {
+            if write.kind != WriteType::ServerComputed {
                 return Ok(response.map(Either::Left));
             }
             let (parts, body) = response.into_parts();

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) struct Write {
     pub(crate) method: Method,
     pub(crate) path: String,
-    pub(crate) write_method: WriteMethod,
+    pub(crate) kind: WriteType,
     pub(crate) is_status: bool,
     pub(crate) group: String,
     pub(crate) version: String,
@@ -21,7 +21,7 @@ pub(crate) struct Write {
 
 /// Way in which a write specifies the new object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WriteMethod {
+pub(crate) enum WriteType {
     Create,
     Replace,
     Merge,
@@ -47,10 +47,10 @@ impl Write {
             (Some("status"), None) => true,
             _ => return None,
         };
-        let write_method = match (request.method(), name) {
-            (&Method::POST, None) => WriteMethod::Create,
-            (&Method::PUT, Some(_)) => WriteMethod::Replace,
-            (&Method::PATCH, Some(_)) => WriteMethod::from_patch_type(request),
+        let kind = match (request.method(), name) {
+            (&Method::POST, None) => WriteType::Create,
+            (&Method::PUT, Some(_)) => WriteType::Replace,
+            (&Method::PATCH, Some(_)) => WriteType::from_patch_type(request),
             _ => return None,
         };
         let stored = name.map(|name| {
@@ -59,7 +59,7 @@ impl Write {
         Some(Self {
             method: request.method().clone(),
             path: path.to_owned(),
-            write_method,
+            kind,
             is_status,
             group: group.to_owned(),
             version: version.to_owned(),
@@ -81,26 +81,27 @@ impl Write {
 
     /// Returns the object that results from the write, or `None` if the client's patch is invalid, which the API server reports.
     pub(crate) fn result(&self, stored: Option<&Value>, sent: Value) -> Option<Value> {
-        match (self.write_method, stored) {
-            (WriteMethod::Create | WriteMethod::Replace, _) => Some(sent),
-            (WriteMethod::Merge, Some(stored)) => {
+        match (self.kind, stored) {
+            (WriteType::Create | WriteType::Replace, _) => Some(sent),
+            (WriteType::Merge, Some(stored)) => {
                 let mut object = stored.clone();
                 json_patch::merge(&mut object, &sent);
                 Some(object)
             }
-            (WriteMethod::JsonPatch, Some(stored)) => {
+            (WriteType::JsonPatch, Some(stored)) => {
                 let patch: json_patch::Patch = serde_json::from_value(sent).ok()?;
                 let mut object = stored.clone();
                 json_patch::patch(&mut object, &patch).ok()?;
                 Some(object)
             }
-            (WriteMethod::Merge | WriteMethod::JsonPatch, None)
-            | (WriteMethod::ServerComputed, _) => None,
+            (WriteType::Merge | WriteType::JsonPatch, None) | (WriteType::ServerComputed, _) => {
+                None
+            }
         }
     }
 }
 
-impl WriteMethod {
+impl WriteType {
     fn from_patch_type<B>(request: &Request<B>) -> Self {
         let content_type = request.headers().get(CONTENT_TYPE);
         match content_type.map(HeaderValue::as_bytes) {

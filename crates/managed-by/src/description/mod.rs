@@ -180,7 +180,7 @@ struct OptionalDocs {
     applies: fn(&Kind<'_>) -> bool,
 }
 
-/// RequestTarget of a rule, which determines its defaults and exceptions.
+/// Subject of a rule, which determines its defaults and exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Rules of the API, which are the same in every cluster.

@@ -1,4 +1,4 @@
-//! CustomResource resources: the nested objects in their templates, and their status. [`super::walk`] decodes them for the
+//! Custom resources: the nested objects in their templates, and their status. [`super::walk`] decodes them for the
 //! `managed-by/template` and `status/...` rules.
 
 use std::borrow::Cow;
