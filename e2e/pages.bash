@@ -20,6 +20,7 @@ assert_page() {
       ;;
     esac
   done <"$1" >page
+  grep --quiet '^ *\$ ' page || { echo "no command in $1" && return 1; }
   if [[ ${RECORD:-} ]]; then cp page "$1"; else diff <(strip_times "$1") <(strip_times page); fi
 }
 # Removes ages, dates and the random parts of names: strip_times FILE
