@@ -67,7 +67,7 @@ func TestAssertions(t *testing.T) {
 		{"what early patches of 1.36 deny", func(t managedbytest.T) bool {
 			return managedbytest.AssertUpdate(t, directed, moved, managedby.AllReleases())
 		}, `Update of Job default/pi:
-    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True`, ""},
+    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True`, ""},
 		{"no release", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, running, nil)
 		}, "managedby: WithReleases needs a release", ""},

@@ -37,7 +37,7 @@ func TestMistakeOfMultiKueue(t *testing.T) {
 	}{
 		{managedby.V1_35, ""},
 		{managedby.V1_36, `mirror.go:90: Update of Job default/pi:
-    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True`},
+    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True`},
 		{managedby.V1_37, ""},
 	} {
 		t.Run(string(test.release), func(t *testing.T) {

@@ -96,7 +96,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     {
         findings.warn(immutable(
             TEMPLATE,
-            "kube-apiserver 1.36.0 and 1.36.1 take it only with the condition Suspended=True",
+            "kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True",
         ));
     }
 }
