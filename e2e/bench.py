@@ -184,7 +184,7 @@ model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
 table = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')}, {os.cpu_count()} cores of {model[1] if model else 'an unknown processor'}, "
         f"load average {os.getloadavg()[0]:.2f} at the end of the run. Latency was measured with one connection, requests/s with {CONNECTIONS}.\n\n"
         "| request | policy | p50 of a policy that does nothing | p50 | difference | p99 | requests/s |\n| --- | --- | --- | --- | --- | --- | --- |\n"
-        f"{rows}\nMemory while it answered {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
+        f"{rows}\nMemory of PolicyServer during {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
         "second and last 20 s.\n")
 print(table)
 page = ROOT / "docs/explanation/comparison.md"

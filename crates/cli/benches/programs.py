@@ -155,7 +155,7 @@ def programs():
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     yq = output_of("yq", "--version").replace("yq (https://github.com/mikefarah/yq/) version ", "yq ")
     return (f"\n{output_of('date', '+%F')}, {os.cpu_count()} cores of {model[1] if model else ''}, {output_of('jq', '--version')}, {yq}, "
-            f"load average {os.getloadavg()[0]:.2f} at the end of the run. Medians of 3 runs that take turns.\n\n{rows}")
+            f"load average {os.getloadavg()[0]:.2f} at the end of the run. Medians of 3 interleaved runs.\n\n{rows}")
 
 
 def sizes():
