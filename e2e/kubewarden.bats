@@ -209,6 +209,11 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   assert_prints "failed calling webhook" dry_run_job team-settings ana typo "$TYPO"
   # A write for which the API server doesn't call the webhook.
   kubectl label job stored -n team-settings e2e=label
+  # docs/tasks/troubleshooting.md: the controller updates a webhook only when all pods are ready.
+  kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {failurePolicy: Ignore}'
+  sleep 5
+  prints_exactly '"Fail"' webhook_field clusterwide-managed-by .failurePolicy
+  assert_prints "failed calling webhook" dry_run_job team-settings ana typo "$TYPO"
   install_and_wait management "${PROTECT[@]}"
   assert_prints "[managed-by/allowed]" dry_run_job team-settings ana typo "$TYPO"
   kubectl delete -f "$ROOT/deploy/pods.yml"
