@@ -1,17 +1,17 @@
-# Starts a management cluster (hub) and a worker, connected by MultiKueue, with the chart's policies. Users create workloads on the hub.
+# Starts a management cluster and a worker, connected by MultiKueue, with the chart's policies. Users create workloads on the management cluster.
 # shellcheck shell=bash disable=SC2034
 FLEET_PROGRAMS=(helm "$KUEUE_ETCD" kube-apiserver kube-controller-manager jobset "$KUEUE_PROGRAM" policy-server go unshare kubectl jq openssl curl python3)
 MULTIKUEUE=system:serviceaccount:kueue-system:multikueue-sa
 
-role_of() { if [ "$1" = hub ]; then echo management; else echo worker; fi; }
-# Starts PolicyServer of the hub or the worker with the chart's settings, changed by a jq filter: start_fleet_policy_server CLUSTER [FILTER]
+role_of() { if [ "$1" = management ]; then echo management; else echo worker; fi; }
+# Starts PolicyServer of the management cluster or the worker with the chart's settings, changed by a jq filter: start_fleet_policy_server CLUSTER [FILTER]
 start_fleet_policy_server() {
   policy_in_protect_mode "$(chart_settings "$1" "$(role_of "$1")" | jq "${2:-.}")" | jq '{"managed-by": .}' |
     KUBECONFIG=$(kubeconfig "$1" "$POLICY_SERVER") start_policy_server "$1/policy-server"
 }
 
-# Starts one of the two clusters: start_member CLUSTER
-start_member() {
+# Starts one of the two clusters: start_fleet_cluster CLUSTER
+start_fleet_cluster() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
   ETCD=$KUEUE_ETCD start_cluster "$1" --authorization-mode=AlwaysAllow
   "${kubectl[@]}" create namespace team-a
@@ -33,13 +33,13 @@ apply_queues() {
 }
 
 start_fleet() {
-  start_member hub
-  start_member worker
+  start_fleet_cluster management
+  start_fleet_cluster worker
   apply_queues worker
-  kubectl --kubeconfig "$RUN/hub/kubeconfig" create secret generic worker -n kueue-system --from-file=kubeconfig="$(kubeconfig worker "$MULTIKUEUE")"
-  apply_queues hub
+  kubectl --kubeconfig "$RUN/management/kubeconfig" create secret generic worker -n kueue-system --from-file=kubeconfig="$(kubeconfig worker "$MULTIKUEUE")"
+  apply_queues management
   start_kubelet worker
-  export KUBECONFIG=$RUN/hub/kubeconfig
+  export KUBECONFIG=$RUN/management/kubeconfig
 }
 
 # Prints a JobSet with two Jobs: jobset_manifest NAME SPEC [ANNOTATIONS]
@@ -72,8 +72,8 @@ all_finished() {
 # Injects a fault for 30 s with the command BEGIN, and ends it with the command RECOVER: run_fault FAULT BEGIN RECOVER
 # Creates 10 workloads before the fault, 10 during it and 10 after it, and passes if all finish. Many finish during the fault.
 run_fault() {
-  local number running=0 hub_events worker_events
-  hub_events=$(count_audit_lines hub) worker_events=$(count_audit_lines worker)
+  local number running=0 management_events worker_events
+  management_events=$(count_audit_lines management) worker_events=$(count_audit_lines worker)
   rm -f "$RUN/rejection"
   for number in {0..9}; do fault_workload "$1" "$number"; done | as_ana create -f -
   # The workload that runs longest.
@@ -90,5 +90,5 @@ run_fault() {
   for number in $(seq $next 29); do retry create_unless_unavailable "$1" "$number"; done
   LIMIT=120 retry all_finished "$1" || { kubectl get jobs,jobsets && return 1; }
   [ ! -e "$RUN/rejection" ] || { cat "$RUN/rejection" && return 1; }
-  echo "# $running of 10 were running when the fault began; denied by management.yml: $(audit_events hub "$DENIED" "$hub_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
+  echo "# $running of 10 were running when the fault began; denied by management.yml: $(audit_events management "$DENIED" "$management_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
 }

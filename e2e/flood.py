@@ -24,9 +24,9 @@ def create(token, path, body):
     connection = http.client.HTTPSConnection(SERVER, context=TLS, timeout=60)
     try:
         connection.request("POST", f"/apis/{path}?dryRun=All", body, {"authorization": f"Bearer {token}", "content-type": "application/json"})
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status
+        response = connection.getresponse()
+        response.read()
+        return response.status
     except (OSError, http.client.HTTPException) as error:
         return type(error).__name__
     finally:

@@ -23,14 +23,14 @@ setup_file() {
     run_kueue "$name"
   done
   local workers=(worker-1 worker-2)
-  yaml_to_json "$ROOT/e2e/kueue.yml" | jq '.hub |= map(if .kind == "MultiKueueCluster" then ("worker-1", "worker-2") as $name | .metadata.name = $name | .spec.clusterSource.kubeConfig.location = $name
+  yaml_to_json "$ROOT/e2e/kueue.yml" | jq '.management |= map(if .kind == "MultiKueueCluster" then ("worker-1", "worker-2") as $name | .metadata.name = $name | .spec.clusterSource.kubeConfig.location = $name
     elif .kind == "MultiKueueConfig" then .spec.clusters = ["worker-1", "worker-2"] else . end)' >"$RUN/queues.json"
   for name in "${workers[@]}"; do
     apply_queues "$name" worker "$RUN/queues.json"
     kubectl --kubeconfig "$RUN/management/kubeconfig" create secret generic "$name" -n kueue-system --from-file=kubeconfig="$(kubeconfig "$name" "$MULTIKUEUE")"
     start_kubelet "$name"
   done
-  apply_queues management hub "$RUN/queues.json"
+  apply_queues management management "$RUN/queues.json"
   # Create the kubeconfig contexts that the page uses.
   for name in management "${workers[@]}"; do
     yaml_to_json "$RUN/$name/kubeconfig" | jq --arg name "$name" '.contexts[0].name = $name | .contexts[0].context |= (.cluster = $name | .user = $name) | .clusters[0].name = $name | .users[0].name = $name' \

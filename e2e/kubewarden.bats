@@ -1,5 +1,5 @@
 # Tests the chart and deploy/ with Kubewarden's own controller and audit scanner, as the README, docs/tasks and the manifests' comments describe. Tests
-# with the same prefix before the colon depend on each other; the first one removes all policies.
+# with the same prefix before the colon depend on each other; the first one removes all policies, except for `teams`. `manifests` and `teams` need the namespace that `readme` creates.
 load lib
 load controllers
 load kubewarden
@@ -241,7 +241,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   # Termination grace period in seconds (default: 30). Until it ends, old pods serve requests on open connections.
   echo 5 >"$RUN/cluster/pods/grace"
   curl --silent --insecure --rate 20/s -H "Authorization: Bearer admin" -H "Impersonate-User: ana" -H "Content-Type: application/json" --data @write.json \
-    --create-dirs --output "answers/#1.json" "$(<"$RUN/cluster/server")/apis/batch/v1/namespaces/team-rollout/jobs?dryRun=All&fieldManager=e2e[1-9999]" 3>&- &
+    --create-dirs --output "responses/#1.json" "$(<"$RUN/cluster/server")/apis/batch/v1/namespaces/team-rollout/jobs?dryRun=All&fieldManager=e2e[1-9999]" 3>&- &
   CURL=$!
   for rule in warn deny warn deny; do
     SECONDS=0
@@ -255,8 +255,8 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   kill "$CURL"
   CURL=
   rm "$RUN/cluster/pods/grace"
-  find answers -size 0 -delete
-  cat answers/*.json | jq -r '.message // "written"' | tee writes | sort | uniq -c
+  find responses -size 0 -delete
+  cat responses/*.json | jq -r '.message // "written"' | tee writes | sort | uniq -c
   # The API server has several messages for a broken connection.
   assert_fails grep -v 'written\|connection reset by peer$\|broken pipe$\|EOF$\|use of closed network connection$\|client connection lost$' writes
   [ "$(grep -c written writes)" -gt 400 ]

@@ -228,7 +228,7 @@ create_service_accounts() {
     appwrapper-system/appwrapper-controller-manager kubeflow/training-operator ray-system/kuberay-operator; do
     if [[ $account == kube-system/* ]]; then retry "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
     "${kubectl[@]}" create serviceaccount "${account#*/}" -n "${account%/*}"
-    # The role doesn't matter: the controllers that a test starts have their own tokens.
+    # The chart only lists service accounts that a ClusterRoleBinding references. Any role will do.
     "${kubectl[@]}" create clusterrolebinding "${account#*/}" --clusterrole=view --serviceaccount="${account/\//:}"
   done
 }

@@ -1,4 +1,4 @@
-# Tests delegated workloads with MultiKueue, JobSet and the Job controller on two clusters, with the chart's settings for a management cluster (hub) and a
+# Tests delegated workloads with MultiKueue, JobSet and the Job controller on two clusters, with the chart's settings for a management cluster and a
 # worker, both in mode protect, and while PolicyServer is down or has invalid settings.
 load lib
 load controllers
@@ -23,7 +23,7 @@ deactivate() {
   echo "$workload"
 }
 
-@test "queued Jobs and JobSets run on the worker, and finish on the hub" {
+@test "queued Jobs and JobSets run on the worker, and finish on the management cluster" {
   {
     delegated_job plain
     delegated_job parallel 'completions: 3, parallelism: 2'
@@ -70,7 +70,7 @@ deactivate() {
   delegated_job stopped '' "e2e/run: '5000'" | as_ana create -f -
   LIMIT=90 retry eval '[ "$(kubectl get job stopped -o jsonpath={.status.ready})" = 1 ]'
   deactivate job stopped
-  rejection() { audit_events hub "$(written_by "$KUEUE") | select(.objectRef.name == \"stopped\" and .responseStatus.code == 422) | .responseStatus.message" | grep 'spec.template: Invalid value'; }
+  rejection() { audit_events management "$(written_by "$KUEUE") | select(.objectRef.name == \"stopped\" and .responseStatus.code == 422) | .responseStatus.message" | grep 'spec.template: Invalid value'; }
   LIMIT=90 retry rejection
 }
 
@@ -81,21 +81,21 @@ deactivate() {
 }
 
 @test "no controller was denied, and no user was warned" {
-  assert_no_denials hub 1 ana "$KUEUE"
+  assert_no_denials management 1 ana "$KUEUE"
   # On the worker, Kueue only lets workloads start, and the API server does not call the webhook for that.
   assert_no_denials worker 1 ana "$JOB_CONTROLLER" "$JOBSET" "$MULTIKUEUE"
 }
 
 # docs/explanation/outages.md contains these counts.
 @test "on both clusters, the webhook is called for the creation of a Job and for each status update" {
-  assert_webhook_calls hub important statuses
+  assert_webhook_calls management important statuses
   assert_webhook_calls worker important statuses
 }
 
-@test "faults: PolicyServer of the hub is down for 30 s, and all workloads finish" {
-  begin() { stop hub/policy-server; }
-  recover() { start_fleet_policy_server hub; }
-  run_fault hub begin recover
+@test "faults: PolicyServer of the management cluster is down for 30 s, and all workloads finish" {
+  begin() { stop management/policy-server; }
+  recover() { start_fleet_policy_server management; }
+  run_fault management begin recover
 }
 
 @test "faults: PolicyServer of the worker is down for 30 s, and all workloads finish" {
@@ -105,23 +105,23 @@ deactivate() {
 }
 
 @test "faults: both PolicyServers restart with other settings, and all workloads finish" {
-  begin() { for member in hub worker; do start_fleet_policy_server $member '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
-  recover() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  begin() { for cluster in management worker; do start_fleet_policy_server $cluster '.rules = {"managed-by/reserved-domain": "deny", "managed-by/template": "deny"}'; done; }
+  recover() { start_fleet_policy_server management && start_fleet_policy_server worker; }
   run_fault restart begin recover
 }
 
 @test "faults: both PolicyServers have the wrong status writers for 30 s, and all workloads finish" {
   unknown='["system:serviceaccount:kueue-system:unknown"]'
-  begin() { for member in hub worker; do start_fleet_policy_server $member ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
-  recover() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  begin() { for cluster in management worker; do start_fleet_policy_server $cluster ".builtin_status_writers = {Job: $unknown} | .controllers[]?.status_writers = $unknown"; done; }
+  recover() { start_fleet_policy_server management && start_fleet_policy_server worker; }
   run_fault writers begin recover
 }
 
 # Shows that workloads are lost without the webhook's matchConditions.
-@test "control: PolicyServer of the hub is down for 30 s, and its webhook has no matchConditions" {
+@test "control: PolicyServer of the management cluster is down for 30 s, and its webhook has no matchConditions" {
   [ -n "${CONTROL:-}" ] || skip "workloads are lost; CONTROL=1 runs the test"
-  begin() { apply_webhook hub '.matchConditions = []' && stop hub/policy-server && retry assert_fails_with 'failed calling webhook' as_ana label job unconditional-0 --dry-run=server a=b; }
-  recover() { start_fleet_policy_server hub && apply_webhook hub; }
+  begin() { apply_webhook management '.matchConditions = []' && stop management/policy-server && retry assert_fails_with 'failed calling webhook' as_ana label job unconditional-0 --dry-run=server a=b; }
+  recover() { start_fleet_policy_server management && apply_webhook management; }
   run run_fault unconditional begin recover
   [ "$status" -ne 0 ]
   echo "$output" >&3

@@ -7,10 +7,10 @@ load fleet
 setup_file() {
   require_programs "${FLEET_PROGRAMS[@]}"
   start_fleet
-  for member in hub worker; do
-    apply_kubewarden_crds $member
-    apply_cel_policies $member "$(role_of $member)"
-    apply_webhook $member '.failurePolicy = "Ignore"'
+  for cluster in management worker; do
+    apply_kubewarden_crds $cluster
+    apply_cel_policies $cluster "$(role_of $cluster)"
+    apply_webhook $cluster '.failurePolicy = "Ignore"'
   done
   kubectl create -f - <<<"$(job victim "$DELEGATED")"
 }
@@ -34,10 +34,10 @@ attack() {
 }
 # Runs run_fault with both PolicyServers stopped, and attacks during the fault: outage FAULT RECOVER
 outage() {
-  local hub_events worker_events
-  hub_events=$(count_audit_lines hub) worker_events=$(count_audit_lines worker)
+  local management_events worker_events
+  management_events=$(count_audit_lines management) worker_events=$(count_audit_lines worker)
   begin() {
-    stop hub/policy-server
+    stop management/policy-server
     stop worker/policy-server
     rm -f "$RUN/attacks-end"
     attack &>"$RUN/attack.log" 3>&- &
@@ -46,13 +46,13 @@ outage() {
   touch "$RUN/attacks-end"
   wait
   # CEL denied only ana's attacks, and no write of a controller.
-  others=$({ audit_events hub "$BY_CEL" "$hub_events"; audit_events worker "$BY_CEL" "$worker_events"; } | jq -c 'select(.impersonatedUser.username != "ana")' | wc -l)
+  others=$({ audit_events management "$BY_CEL" "$management_events"; audit_events worker "$BY_CEL" "$worker_events"; } | jq -c 'select(.impersonatedUser.username != "ana")' | wc -l)
   echo "# attacks: $(<"$RUN/attacks"), accepted: $(<"$RUN/accepted"), other writes denied: $others" >&3
   [ "$(<"$RUN/accepted")" = 0 ] && [ "$others" = 0 ] && [ "$(<"$RUN/attacks")" -gt 20 ]
 }
 
 @test "both PolicyServers are down for 30 s, and all workloads finish" {
-  recover() { start_fleet_policy_server hub && start_fleet_policy_server worker; }
+  recover() { start_fleet_policy_server management && start_fleet_policy_server worker; }
   outage away recover
 }
 
@@ -76,12 +76,12 @@ outage() {
 post_audit_review() {
   kubectl get "$1" "$2" -o json | jq --arg kind "$3" --arg resource "$1s" '{request: {uid: "1", operation: "CREATE", namespace: "team-a", name: .metadata.name, object: .,
     kind: {group: (.apiVersion | split("/")[0]), version: (.apiVersion | split("/")[1]), $kind}, resource: {group: (.apiVersion | split("/")[0]), version: (.apiVersion | split("/")[1]), $resource}, userInfo: {username: "scanner"}}}' |
-    curl --silent --cacert "$RUN/hub/policy-server/ca.crt" --json @- "$(<"$RUN/hub/policy-server/url")/audit/managed-by"
+    curl --silent --cacert "$RUN/management/policy-server/ca.crt" --json @- "$(<"$RUN/management/policy-server/url")/audit/managed-by"
 }
 @test "writes that CEL does not cover are accepted, and the audit reports them after PolicyServer restarts" {
-  stop hub/policy-server
+  stop management/policy-server
   bad="replicatedJobs: [{name: a, template: {spec: {managedBy: acme.io/x, suspend: true, template: $(template)}}}]"
   assert_no_warning as_ana create -f - <<<"$(workload jobset.x-k8s.io/v1alpha2 JobSet nested "$DELEGATED, $bad")"
-  start_fleet_policy_server hub
+  start_fleet_policy_server management
   assert_prints managed-by/template post_audit_review jobset nested JobSet
 }

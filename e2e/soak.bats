@@ -34,13 +34,13 @@ soak() {
   RUN=$BATS_FILE_TMPDIR/$1
   mkdir "$RUN"
   start_fleet
-  kubeconfig hub ana
+  kubeconfig management ana
   kubeconfig worker ana
   # Jobs whose status only their controllers may write.
   job idle 'suspend: true, managedBy: kueue.x-k8s.io/multikueue' | kubectl create -f -
   job idle 'suspend: true, managedBy: kubernetes.io/job-controller' | kubectl --kubeconfig "$RUN/worker/kubeconfig" create -f -
   if [ "$1" = without ]; then
-    for cluster in hub worker; do
+    for cluster in management worker; do
       kubectl --kubeconfig "$RUN/$cluster/kubeconfig" delete validatingwebhookconfiguration managed-by
       stop $cluster/policy-server
     done

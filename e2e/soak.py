@@ -12,13 +12,13 @@ from kubelet import Client
 
 LENGTH, RATE, SEED = 60 * float(os.environ.get("MINUTES") or 5), float(os.environ.get("RATE") or 2), os.environ.get("SEED") or 29
 # Cluster 0 has the settings that the chart renders for a management cluster, cluster 1 those for a worker.
-CLUSTERS = ["hub", "worker"]
+CLUSTERS = ["management", "worker"]
 # Faults, each with its maximum duration in seconds.
 FAULTS = [("policy-server", "killed", 30), ("policy-server", "paused", 30), ("policy-server", "slow", 0), ("policy-server", "certificate", 0),
           ("policy-server", "settings", 30), ("kube-apiserver", "restarted", 0), ("kube-apiserver", "paused", 30), ("etcd", "paused", 5),
           ("kube-controller-manager", "killed", 30), ("jobset", "killed", 30), ("kueue", "killed", 30)]
 # Kueue 0.18.4 does not retry a Workload that reserved quota while no worker was connected.
-DISCONNECTING = [("hub", "kueue"), ("worker", "kube-apiserver"), ("worker", "etcd")]
+DISCONNECTING = [("management", "kueue"), ("worker", "kube-apiserver"), ("worker", "etcd")]
 # Maximum duration in seconds of a workload without faults, of the remaining workloads after Kueue retries them, and of failed writes after a
 # fault.
 WORKLOAD_LIMIT, RETRY_LIMIT, FAILURE_LIMIT = 60, 120, 10
@@ -132,7 +132,7 @@ class Run:
                 except OSError:
                     continue
                 for item in items:
-                    # The worker also has copies of the hub's workloads, and Jobs of JobSets.
+                    # The worker also has copies of the management cluster's workloads, and Jobs of JobSets.
                     name = item["metadata"]["name"]
                     number = int(name[1:]) if re.fullmatch(r"w\d+", name) else None
                     true = [c["type"] for c in item.get("status", {}).get("conditions", []) if c["status"] == "True"]
@@ -171,19 +171,19 @@ class Run:
             self.notes["memory"].append((round(self.now()), *sizes))
             time.sleep(10)
 
-    def left(self):
+    def unfinished(self):
         return [number for number in range(COUNT) if number not in self.notes["ends"] and number not in self.notes["rejected"]]
 
-    def all_end(self, limit):
-        while self.left() and self.now() < limit:
+    def wait_until_finished(self, limit):
+        while self.unfinished() and self.now() < limit:
             time.sleep(1)
 
-    def touch(self):
-        """Updates the Workloads of unfinished workloads, so that the hub's Kueue reconciles them again."""
+    def trigger_reconcile(self):
+        """Updates the Workloads of unfinished workloads, so that the management cluster's Kueue reconciles them again."""
         admin = self.client(0, "admin")
         owners = {w["metadata"]["ownerReferences"][0]["name"]: w["metadata"]["name"] for w in admin.request("GET", WORKLOADS)["items"] or []
                   if w["metadata"].get("ownerReferences")}
-        for number in self.left():
+        for number in self.unfinished():
             self.notes["touched"].append((number, self.notes["created"].get(number, 0)))
             if f"w{number}" in owners:
                 admin.request("PATCH", f"{WORKLOADS}/{owners[f'w{number}']}", {"metadata": {"annotations": {"e2e/touched": "true"}}}, MERGE_PATCH)
@@ -195,10 +195,10 @@ class Run:
         for thread in threads:
             thread.start()
         time.sleep(LENGTH)
-        self.all_end(LENGTH + WORKLOAD_LIMIT)
-        if self.left():
-            self.touch()
-            self.all_end(LENGTH + WORKLOAD_LIMIT + RETRY_LIMIT)
+        self.wait_until_finished(LENGTH + WORKLOAD_LIMIT)
+        if self.unfinished():
+            self.trigger_reconcile()
+            self.wait_until_finished(LENGTH + WORKLOAD_LIMIT + RETRY_LIMIT)
         self.ended = True
         for thread in threads:
             thread.join()
@@ -223,7 +223,7 @@ def recovery(notes, fault, usual):
             "later_than_a_minute": sum(s > WORKLOAD_LIMIT for s in running)}
 
 
-def audit(folder, cluster, start, past):
+def audit(folder, cluster, start, injected):
     """Counts the events in a cluster's audit log. A rejected write is explained by a rule if it is one of the invalid dry runs, or by a fault."""
     evaluated, denials, webhook_failures, unexplained = 0, collections.Counter(), collections.Counter(), []
     # `audit-TIME.log` comes before `audit.log`.
@@ -245,37 +245,37 @@ def audit(folder, cluster, start, past):
                     unexplained.append(summary)
             else:
                 at = datetime.datetime.fromisoformat(event["requestReceivedTimestamp"].replace("Z", "+00:00")).timestamp() - start
-                fault = next((f["name"] for f in past if f["cluster"] == cluster and f["began"] - 1 <= at <= f["recovered"] + FAILURE_LIMIT), None)
+                fault = next((f["name"] for f in injected if f["cluster"] == cluster and f["began"] - 1 <= at <= f["recovered"] + FAILURE_LIMIT), None)
                 webhook_failures[fault or "no fault"] += 1
                 if not fault:
                     unexplained.append(f"{at:.1f} s: {summary}")
     return {"evaluated": evaluated, "denials": denials, "webhook_failures": webhook_failures, "unexplained": unexplained}
 
 
-def seen(folder, usual):
+def observations(folder, usual):
     """Returns the outcomes and the observations of a run."""
     folder = Path(folder)
     notes = json.loads((folder / "observations.json").read_text())
-    past = []
+    injected = []
     for line in (folder / "faults").read_text().splitlines():
         began, recovered, cluster, name = line.split(maxsplit=3)
-        past.append({"name": name, "cluster": cluster, "began": round(float(began) - notes["start"], 1), "recovered": round(float(recovered) - notes["start"], 1)})
+        injected.append({"name": name, "cluster": cluster, "began": round(float(began) - notes["start"], 1), "recovered": round(float(recovered) - notes["start"], 1)})
 
     def disconnected(at):
-        return any(f["began"] - 30 <= at <= f["recovered"] + 30 and (f["cluster"], f["name"].split()[0]) in DISCONNECTING for f in past)
+        return any(f["began"] - 30 <= at <= f["recovered"] + 30 and (f["cluster"], f["name"].split()[0]) in DISCONNECTING for f in injected)
 
     ends = dict(outcomes(notes))
     return ends, {
         "minutes": LENGTH / 60, "rate": RATE, "workloads": collections.Counter(f"{name.split()[0]}: {end}" for name, end in ends.items()),
         "invalid_writes": collections.Counter(seen for _, seen, _ in notes["invalid"]),
         "touched": [{"workload": f"w{number}", "created": at, "disconnected": disconnected(at)} for number, at in notes["touched"]],
-        "faults": [fault | recovery(notes, fault, usual) for fault in past],
-        "audit": {cluster: audit(folder, cluster, notes["start"], past) for cluster in CLUSTERS}, "memory": notes["memory"]}
+        "faults": [fault | recovery(notes, fault, usual) for fault in injected],
+        "audit": {cluster: audit(folder, cluster, notes["start"], injected) for cluster in CLUSTERS}, "memory": notes["memory"]}
 
 
 def report(with_folder, without_folder, file):
     """Writes the observations of both runs, and the violations of expectations."""
-    (ends, policy), (others, without) = seen(with_folder, "denied"), seen(without_folder, "allowed")
+    (ends, policy), (others, without) = observations(with_folder, "denied"), observations(without_folder, "allowed")
     good = ("Complete", "Completed", "Failed")
     Path(file).write_text(json.dumps({"with": policy, "without": without, "violations": {
         "ended": [f"{name}: {end}" for run in (ends, others) for name, end in run.items() if end not in good] + ([] if ends else ["no workload"]),

@@ -114,8 +114,8 @@ func reportCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64((spent()-before).Nanoseconds())/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkNothing is the baseline: a module that accepts the same requests without reading them.
-func BenchmarkNothing(b *testing.B) {
+// BenchmarkNoop is the baseline: a module that accepts the same requests without reading them.
+func BenchmarkNoop(b *testing.B) {
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "noop.wasm"))
 	if err != nil {
 		b.Skipf("needs the module that does nothing: make noop.wasm: %v", err)

@@ -86,7 +86,7 @@ func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.Admissio
 	if err != nil {
 		return Findings{}, err
 	}
-	return evaluated.all(request), nil
+	return evaluated.toFindings(request), nil
 }
 
 // request converts the change to the request that the API server would send to a webhook.

@@ -26,7 +26,7 @@ type releaseFinding struct {
 func TestDifferential(t *testing.T) {
 	name := os.Getenv("EXPECTED_RESULTS")
 	if name == "" {
-		name = tree(t, "target", "expected.ndjson")
+		name = repoPath(t, "target", "expected.ndjson")
 		if _, err := os.Stat(name); err != nil {
 			t.Skip("needs target/expected.ndjson, which make go-test writes")
 		}

@@ -42,7 +42,7 @@ func TestModulesAreReleasedTogether(t *testing.T) {
 	}
 }
 
-func TestForeignModulesAreRejected(t *testing.T) {
+func TestOtherModulesAreRejected(t *testing.T) {
 	other, err := os.ReadFile(filepath.Join("..", "..", "noop.wasm"))
 	if err != nil {
 		t.Skipf("needs the module that does nothing: make noop.wasm: %v", err)
@@ -84,8 +84,8 @@ func TestFailureOfTheGuest(t *testing.T) {
 	}
 }
 
-// TestContextEndsInTheMiddle ends the context of a call that takes a few tenths of a second.
-func TestContextEndsInTheMiddle(t *testing.T) {
+// TestContextCanceledDuringCall ends the context of a call that takes a few tenths of a second.
+func TestContextCanceledDuringCall(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("needs two threads: Go cannot interrupt the guest")
 	}
@@ -104,8 +104,8 @@ func TestContextEndsInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBack sends a large request. The instance that grew is not kept for the next call.
-func TestMemoryIsGivenBack(t *testing.T) {
+// TestMemoryIsReleased sends a large request. The instance that grew is not kept for the next call.
+func TestMemoryIsReleased(t *testing.T) {
 	m, err := loaded()
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func WithSettings(settings []byte) Option {
 			return fmt.Errorf("managedby: settings: %w", err)
 		}
 		if string(p.settings) == "null" {
-			return errors.New("managedby: settings: they are empty; write {} for none")
+			return errors.New("managedby: settings: empty document; use {} for the default settings")
 		}
 		return nil
 	}

@@ -212,7 +212,7 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 	}
 }
 
-func TestPolicyThatNewDidNotMake(t *testing.T) {
+func TestZeroPolicy(t *testing.T) {
 	var policy managedby.Policy
 	if _, err := policy.CheckCreate(t.Context(), delegated()); err == nil || !strings.Contains(err.Error(), "was not created with New") {
 		t.Errorf("%v", err)
@@ -460,7 +460,7 @@ func TestOneReleaseAmongMany(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentCalls(t *testing.T) {
 	policy := newPolicy(t)
 	var all sync.WaitGroup
 	for i := range 64 {
@@ -475,7 +475,7 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-func TestContextThatHasEnded(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	policy := newPolicy(t)
 	ended, end := context.WithCancelCause(t.Context())
 	reason := errors.New("canceled by the test")

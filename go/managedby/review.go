@@ -54,7 +54,7 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 // means that there is no verdict, because the context ended, an object is not valid JSON, or the module failed.
 func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
 	if request == nil {
-		return nil, errors.New("managedby: Review of no request")
+		return nil, errors.New("managedby: review: request is nil")
 	}
 	evaluated, err := p.evaluate(ctx, request, nil)
 	if err != nil {
@@ -141,7 +141,7 @@ func (t *errorType) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no type of an error", text)
+	return fmt.Errorf("unknown error type %q", text)
 }
 
 // details returns the details of a denial with the errors of its releases, or nil if the request is allowed.
@@ -152,8 +152,8 @@ func (v *releaseVerdict) details(request *admissionv1.AdmissionRequest, findings
 	details := &metav1.StatusDetails{Group: request.Kind.Group, Kind: request.Kind.Kind, Name: request.Name}
 	for _, f := range findings {
 		for _, e := range f.Errors {
-			isOurs := len(v.Releases) == 0 || slices.ContainsFunc(v.Releases, e.Releases.Contains)
-			if f.Enforcement == Deny && isOurs {
+			matchesVerdict := len(v.Releases) == 0 || slices.ContainsFunc(v.Releases, e.Releases.Contains)
+			if f.Enforcement == Deny && matchesVerdict {
 				details.Causes = append(details.Causes, metav1.StatusCause{
 					Type: metav1.CauseType(e.Type), Field: f.Path, Message: strings.TrimPrefix(e.Message, f.Path+": "),
 				})
@@ -218,7 +218,7 @@ func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, set
 		DryRun:             request.DryRun,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("managedby: the request: %w", err)
+		return nil, fmt.Errorf("managedby: encode the request: %w", err)
 	}
 	members := [...]struct {
 		name string
@@ -257,8 +257,8 @@ func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, set
 	return q.Bytes(), nil
 }
 
-// all returns the findings and denials of the evaluation.
-func (e *evaluation) all(request *admissionv1.AdmissionRequest) Findings {
+// toFindings returns the findings and denials of the evaluation.
+func (e *evaluation) toFindings(request *admissionv1.AdmissionRequest) Findings {
 	all := Findings{All: e.findings()}
 	for _, o := range e.ReleaseVerdicts {
 		// The policy annotates changes of the kinds that it has rules for, unless they are malformed.

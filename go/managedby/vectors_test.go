@@ -45,7 +45,7 @@ type fieldError struct {
 // knownDifferences reads the name prefixes of cases in which the policy intentionally differs from kube-apiserver.
 func knownDifferences(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(tree(t, "parity", "known-differences.txt"))
+	text, err := os.ReadFile(repoPath(t, "parity", "known-differences.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +63,8 @@ func (v *vector) differs(known []string) bool {
 	return slices.ContainsFunc(known, func(prefix string) bool { return strings.HasPrefix(v.Case.Name, prefix) })
 }
 
-// tree returns a path in the repository. It skips the test in a downloaded module, which does not contain the vectors.
-func tree(t testing.TB, path ...string) string {
+// repoPath returns a path in the repository. It skips the test in a downloaded module, which does not contain the vectors.
+func repoPath(t testing.TB, path ...string) string {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "parity")); err != nil {
@@ -75,7 +75,7 @@ func tree(t testing.TB, path ...string) string {
 
 func vectors(t *testing.T) []*vector {
 	t.Helper()
-	files, err := filepath.Glob(tree(t, "parity", "vectors", "*.ndjson"))
+	files, err := filepath.Glob(repoPath(t, "parity", "vectors", "*.ndjson"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no vectors: %v", err)
 	}

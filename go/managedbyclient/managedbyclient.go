@@ -75,7 +75,7 @@ func AllowNoWrites() Option {
 //	func TestMain(m *testing.M) { managedbyclient.VerifyTestMain(m) }
 func VerifyTestMain(m *testing.M) {
 	code := m.Run()
-	if late := report.Late(); late > 0 && code == 0 {
+	if late := report.LateFailures(); late > 0 && code == 0 {
 		fmt.Fprintf(os.Stderr, "managed-by-policy: denied writes after the end of their test: %d\n", late)
 		code = 1
 	}
@@ -131,7 +131,7 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	for _, option := range options {
 		option(w)
 	}
-	w.t = report.To(t, w.report)
+	w.t = report.New(t, w.report)
 	var err error
 	if w.policy, err = managedby.New(t.Context(), w.options...); err != nil {
 		t.Errorf("%v", err)

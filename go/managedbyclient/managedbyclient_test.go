@@ -90,28 +90,28 @@ func TestWritesAreChecked(t *testing.T) {
 			return c.Apply(ctx, job, client.FieldOwner("test"), client.ForceOwnership)
 		}
 	}
-	const words = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
+	const wantMessage = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
 	const immutable = `Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable`
 
 	type do = func(ctx context.Context, c client.Client, stored *batchv1.Job) error
 	for _, test := range []struct {
 		call             string
 		accepted, denied do
-		words            string
+		wantMessage      string
 		// made is true if a write is checked after it was made.
 		made bool
 	}{
-		{"Status().Update", status(good, update), status(bad, update), words, false},
-		{"Status().Update", status(good, updateOfBody), status(bad, updateOfBody), words, false},
-		{"Status().Patch", status(good, merge), status(bad, merge), words, false},
-		{"Status().Patch", status(good, strategic), status(bad, strategic), words, false},
+		{"Status().Update", status(good, update), status(bad, update), wantMessage, false},
+		{"Status().Update", status(good, updateOfBody), status(bad, updateOfBody), wantMessage, false},
+		{"Status().Patch", status(good, merge), status(bad, merge), wantMessage, false},
+		{"Status().Patch", status(good, strategic), status(bad, strategic), wantMessage, false},
 		{
 			"Status().Patch",
 			raw(types.JSONPatchType, `[{"op":"add","path":"/status","value":{"active":2,"ready":2}}]`),
 			raw(types.JSONPatchType, `[{"op":"add","path":"/status","value":{"active":1,"ready":2}}]`),
-			words, false,
+			wantMessage, false,
 		},
-		{"Status().Apply", apply(1), apply(2), words, true},
+		{"Status().Apply", apply(1), apply(2), wantMessage, true},
 		{"Update", spec("acme.io/runner", updateSpec), spec("acme.io/other", updateSpec), immutable, false},
 		{"Patch", spec("acme.io/runner", patchSpec), spec("acme.io/other", patchSpec), immutable, false},
 		{"Apply", applySpec("acme.io/runner"), applySpec("acme.io/other"), immutable, true},
@@ -129,11 +129,11 @@ func TestWritesAreChecked(t *testing.T) {
 					t.Errorf("accepted, but made: %t, %v\n%s", made, err, failures)
 				}
 				made, failures, err := write(test.denied)
-				if made != test.made || !apierrors.IsInvalid(err) || err.Error() != test.words {
+				if made != test.made || !apierrors.IsInvalid(err) || err.Error() != test.wantMessage {
 					t.Errorf("denied, but made: %t, %v", made, err)
 				}
 				want := regexp.MustCompile(`^managedbyclient_test\.go:\d+: ` + regexp.QuoteMeta(test.call) + ` of Job default/pi:\n    Kubernetes 1\.3`)
-				if !want.MatchString(failures) || !strings.Contains(failures, test.words) {
+				if !want.MatchString(failures) || !strings.Contains(failures, test.wantMessage) {
 					t.Errorf("got %s", failures)
 				}
 			})

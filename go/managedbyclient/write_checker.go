@@ -118,7 +118,7 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 		if _, partial := obj.(*metav1.PartialObjectMetadata); partial {
 			a.into = nil
 		}
-		return w.checkAfterwards(ctx, c, a, write)
+		return w.applyAndCheck(ctx, c, a, write)
 	}
 	if old == nil {
 		return write()
@@ -183,7 +183,7 @@ func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource s
 		return err
 	}
 	kind, old := w.stored(ctx, c, subResource, named)
-	return w.checkAfterwards(ctx, c, serverSideApply{
+	return w.applyAndCheck(ctx, c, serverSideApply{
 		method: call("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
 		sent: sent, into: obj, dryRun: dryRun,
 	}, write)
@@ -203,8 +203,8 @@ type serverSideApply struct {
 	dryRun bool
 }
 
-// checkAfterwards makes an apply and checks its result.
-func (w *writeChecker) checkAfterwards(ctx context.Context, c client.Client, a serverSideApply, write func() error) error {
+// applyAndCheck makes an apply and checks its result.
+func (w *writeChecker) applyAndCheck(ctx context.Context, c client.Client, a serverSideApply, write func() error) error {
 	w.t.Helper()
 	before, err := json.Marshal(a.into)
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *writeChecker) checkAfterwards(ctx context.Context, c client.Client, a s
 	case err != nil:
 		return err
 	}
-	result, err := w.outcome(ctx, c, a, before)
+	result, err := w.appliedObject(ctx, c, a, before)
 	if err != nil || result == nil {
 		return err
 	}
@@ -238,8 +238,8 @@ func (a serverSideApply) change(result client.Object) managedby.Change {
 	return change
 }
 
-// outcome returns the object that an apply produced, from the API server's response; nil if it was deleted.
-func (w *writeChecker) outcome(ctx context.Context, c client.Client, a serverSideApply, before []byte) (client.Object, error) {
+// appliedObject returns the object that an apply produced, from the API server's response; nil if it was deleted.
+func (w *writeChecker) appliedObject(ctx context.Context, c client.Client, a serverSideApply, before []byte) (client.Object, error) {
 	after, err := json.Marshal(a.into)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// T is the subset of [testing.TB] that the assertions use.
+// T is the subset of [testing.TB] that this package and managedbyclient use.
 type T interface {
 	Helper()
 	Context() context.Context
@@ -42,7 +42,7 @@ func AssertCreate(t T, job *batchv1.Job, releases managedby.Releases) bool {
 // AssertUpdate fails the test unless all the releases accept the update of the Job without its status.
 func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
-	if !isPair(t, "AssertUpdate", old, new) {
+	if !checkPair(t, "AssertUpdate", old, new) {
 		return false
 	}
 	return assert(t, "Update", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
@@ -54,7 +54,7 @@ func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool 
 // are known to deny it. Warnings from this project's own rules are logged.
 func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
-	if !isPair(t, "AssertStatusUpdate", old, new) {
+	if !checkPair(t, "AssertStatusUpdate", old, new) {
 		return false
 	}
 	return assert(t, "Update of the status", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
@@ -62,8 +62,8 @@ func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases)
 	})
 }
 
-// isPair fails the test if a Job is nil, or if old and new are the same object.
-func isPair(t T, caller string, old, new *batchv1.Job) bool {
+// checkPair fails the test if a Job is nil, or if old and new are the same object.
+func checkPair(t T, caller string, old, new *batchv1.Job) bool {
 	t.Helper()
 	problem := ""
 	switch {

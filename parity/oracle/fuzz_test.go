@@ -96,7 +96,7 @@ func compare(t testing.TB, c *Case) {
 	ours := review(t, payload)
 	if upstream.Malformed != "" {
 		// The policy ignores the types of fields that no rule reads.
-		upstream = upstreamResult(readByRules(c))
+		upstream = upstreamResult(withoutUnreadFields(c))
 	}
 	switch {
 	case upstream.Panic != "" || differs(c, upstream):

@@ -94,7 +94,7 @@ func enableJobManagedBy() {
 
 func upstreamResult(c *Case) (a *ValidationResult) {
 	a = &ValidationResult{Name: c.Name, Errors: []FieldError{}}
-	defer recovered(&a.Panic)
+	defer recordPanic(&a.Panic)
 	object, err := decode(c.Object)
 	if err != nil {
 		a.Malformed = err.Error()
@@ -112,8 +112,8 @@ func upstreamResult(c *Case) (a *ValidationResult) {
 	return a
 }
 
-// recovered records a panic of upstream's code.
-func recovered(panicked *string) {
+// recordPanic records a panic of upstream's code.
+func recordPanic(panicked *string) {
 	if r := recover(); r != nil {
 		*panicked = fmt.Sprint(r)
 	}

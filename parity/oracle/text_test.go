@@ -14,7 +14,7 @@ import (
 func FuzzText(f *testing.F) {
 	for _, c := range append(vectors(f, "job-status.ndjson"), vectors(f, "managed-by-field.ndjson")...) {
 		if c.OldObject != nil && bytes.Contains(c.Object, []byte(`"kind":"Job"`)) {
-			f.Add(c.SubResource == "status", only(c.OldObject, ""), only(c.Object, ""), []byte{})
+			f.Add(c.SubResource == "status", onlyReadFields(c.OldObject, ""), onlyReadFields(c.Object, ""), []byte{})
 		}
 	}
 	f.Fuzz(func(t *testing.T, ofStatus bool, old, object, edits []byte) {
@@ -34,7 +34,7 @@ func FuzzText(f *testing.F) {
 		}
 		// Skip text that is not a single object. Skip text that PolicyServer never sends, because it serializes requests again: duplicate
 		// members, which the API server merges, unpaired surrogates, and -0. Skip templates, whose types the policy does not check.
-		if notSent.Match(payload) || !json.Valid(c.Object) || !json.Valid(c.OldObject) || repeats(c.Object) || repeats(c.OldObject) || bytes.Contains(payload, []byte("template")) {
+		if notSent.Match(payload) || !json.Valid(c.Object) || !json.Valid(c.OldObject) || hasDuplicateMembers(c.Object) || hasDuplicateMembers(c.OldObject) || bytes.Contains(payload, []byte("template")) {
 			return
 		}
 		compare(t, c)
@@ -44,9 +44,9 @@ func FuzzText(f *testing.F) {
 // notSent matches text that PolicyServer writes differently: it escapes only control characters, and -0 becomes -0.0.
 var notSent = regexp.MustCompile(`(?i)\\ud[89a-f]|-0[.e]`)
 
-// readByRules returns a case without the fields that no rule reads. kube-apiserver rejects wrong types in these fields, but the policy does not.
-func readByRules(c *Case) *Case {
-	return &Case{Operation: c.Operation, SubResource: c.SubResource, Object: only(c.Object, ""), OldObject: only(c.OldObject, "")}
+// withoutUnreadFields returns a case without the fields that no rule reads. kube-apiserver rejects wrong types in these fields, but the policy does not.
+func withoutUnreadFields(c *Case) *Case {
+	return &Case{Operation: c.Operation, SubResource: c.SubResource, Object: onlyReadFields(c.Object, ""), OldObject: onlyReadFields(c.OldObject, "")}
 }
 
 // read contains the paths that rules read, and their parents.
@@ -69,14 +69,14 @@ var read = func() map[string]bool {
 	return read
 }()
 
-// only returns a value without the members that no rule reads.
-func only(text []byte, path string) []byte {
+// onlyReadFields returns a value without the members that no rule reads.
+func onlyReadFields(text []byte, path string) []byte {
 	var members map[string]json.RawMessage
 	var elements []json.RawMessage
 	if json.Unmarshal(text, &members) == nil && members != nil {
 		for name, value := range members {
 			if read[path+"."+name] {
-				members[name] = only(value, path+"."+name)
+				members[name] = onlyReadFields(value, path+"."+name)
 			} else {
 				delete(members, name)
 			}
@@ -85,7 +85,7 @@ func only(text []byte, path string) []byte {
 	}
 	if read[path+"[]"] && json.Unmarshal(text, &elements) == nil && elements != nil {
 		for i, value := range elements {
-			elements[i] = only(value, path+"[]")
+			elements[i] = onlyReadFields(value, path+"[]")
 		}
 		return marshal(elements)
 	}
@@ -122,7 +122,7 @@ const identity = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"pi",
 // asJob replaces the identity of an object. It returns other values and empty objects unchanged.
 func asJob(text []byte) []byte {
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil || repeats(text) {
+	if err := json.Unmarshal(text, &members); err != nil || hasDuplicateMembers(text) {
 		return text
 	}
 	object := []byte(identity)
@@ -135,8 +135,8 @@ func asJob(text []byte) []byte {
 	return append(bytes.TrimSuffix(object, []byte(",")), '}')
 }
 
-// repeats reports whether an object in a document has duplicate members.
-func repeats(text []byte) bool {
+// hasDuplicateMembers reports whether an object in a document has duplicate members.
+func hasDuplicateMembers(text []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	var twice func() bool
 	twice = func() bool {

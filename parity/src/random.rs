@@ -59,7 +59,7 @@ fn shrink(release: Release, mut case: Case) -> Result<(Case, ValidationResult, V
         Ok((upstream, library_result(case, &settings)))
     };
     'smaller: loop {
-        for candidate in smaller(&case) {
+        for candidate in shrink_candidates(&case) {
             // An error means that upstream requires the part.
             if let Ok((upstream, library)) = results(&candidate)
                 && !is_same(&upstream, &library)
@@ -74,7 +74,7 @@ fn shrink(release: Release, mut case: Case) -> Result<(Case, ValidationResult, V
 }
 
 /// Returns the case without one member or element of its specs and statuses, for each of them.
-fn smaller(case: &Case) -> Vec<Case> {
+fn shrink_candidates(case: &Case) -> Vec<Case> {
     let mut candidates = Vec::new();
     for part in [
         "/spec",

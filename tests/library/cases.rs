@@ -209,7 +209,7 @@ fn settings_mismatch(
 
 /// Lists rules of the policy itself that deny a no-op update.
 ///
-/// Rules with `Scope::Guard` are exempt: if the API version prunes the field, the update is not a no-op.
+/// Rules with `Scope::PolicyBypass` are exempt: if the API version prunes the field, the update is not a no-op.
 fn unchanged_denial(request: &Value, settings: &Value) -> Option<String> {
     let mut request = request.clone();
     request["operation"] = "UPDATE".into();
@@ -217,7 +217,7 @@ fn unchanged_denial(request: &Value, settings: &Value) -> Option<String> {
     let response = review_with(&request, &settings.to_string());
     let is_own_rule = |fired: &&str| {
         let rule = fired.split(' ').next().and_then(managed_by::rule);
-        rule.is_some_and(|rule| !rule.is_upstream() && !rule.is_guard())
+        rule.is_some_and(|rule| !rule.is_upstream() && !rule.prevents_bypass())
     };
     let fired: Vec<_> = response.denied().into_iter().filter(is_own_rule).collect();
     (!fired.is_empty()).then(|| format!("  unchanged: {fired:?}\n"))

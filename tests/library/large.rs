@@ -6,7 +6,7 @@ use xtask::kinds::objects::request;
 
 use crate::support::{ValidationResponse, review, validate_payload};
 
-const OWN: &str = "acme.io/runner";
+const CONTROLLER: &str = "acme.io/runner";
 
 fn find(name: &str) -> (&'static Kind<'static>, &'static str) {
     let kind = kinds().iter().find(|kind| kind.name() == name).unwrap();
@@ -156,7 +156,7 @@ fn warnings_and_annotations_stay_within_limits() {
 /// An `AppWrapper` can contain `AppWrapper`s. The policy reads eight levels.
 #[test]
 fn components_are_read_up_to_eight_levels() {
-    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OWN}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": CONTROLLER}});
     let wrapped = |levels: usize, job: &Value| {
         (0..levels).fold(job.clone(), |template, _| {
             json!({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper",
@@ -184,7 +184,7 @@ fn components_are_read_up_to_eight_levels() {
 
 #[test]
 fn templates_beyond_the_limit_are_reported() {
-    let job = json!({"template": {"spec": {"managedBy": OWN}}});
+    let job = json!({"template": {"spec": {"managedBy": CONTROLLER}}});
     let many = vec![job; 1500];
     let response = create("JobSet", &json!({"replicatedJobs": many}), &json!({}));
     assert_eq!(response.warnings.len(), 15);
@@ -194,7 +194,7 @@ fn templates_beyond_the_limit_are_reported() {
         "{response:?}"
     );
     // With the parent's controller the first thousand are valid, and the warning about unread templates remains.
-    let spec = json!({"managedBy": OWN, "replicatedJobs": many});
+    let spec = json!({"managedBy": CONTROLLER, "replicatedJobs": many});
     let response = create("JobSet", &spec, &json!({}));
     assert_eq!(
         response.warned(),
@@ -203,7 +203,7 @@ fn templates_beyond_the_limit_are_reported() {
     // The policy also reads the first thousand counters.
     let counting = |many: usize| {
         let status = json!({"replicatedJobsStatus": vec![json!({"failed": -1}); many]});
-        json!({"metadata": {"name": "x"}, "spec": {"managedBy": OWN}, "status": status})
+        json!({"metadata": {"name": "x"}, "spec": {"managedBy": CONTROLLER}, "status": status})
     };
     let (old, new) = (counting(999), counting(1001));
     let update = request(find("JobSet"), "UPDATE", "status", &old, &new);
@@ -216,8 +216,8 @@ fn templates_beyond_the_limit_are_reported() {
 /// The limit on templates does not affect other lists.
 #[test]
 fn status_after_too_many_templates_is_validated() {
-    let many = vec![json!({"template": {"spec": {"managedBy": OWN}}}); 1500];
-    let spec = json!({"managedBy": OWN, "replicatedJobs": many});
+    let many = vec![json!({"template": {"spec": {"managedBy": CONTROLLER}}}); 1500];
+    let spec = json!({"managedBy": CONTROLLER, "replicatedJobs": many});
     let with = |failed: i64| {
         let status = json!({"replicatedJobsStatus": [{"failed": failed}]});
         json!({"metadata": {"name": "x"}, "spec": spec, "status": status})
@@ -242,7 +242,7 @@ fn settings_with_delegation() -> [Value; 4] {
 /// PolicyServer accepts requests up to 2 MiB. An update contains the object twice, with Go's escapes.
 #[test]
 fn object_too_large_to_update_is_denied_if_settings_configure_delegation() {
-    let with = |text: String| json!({"managedBy": OWN, "template": {"spec": {"containers": [{"args": [text]}]}}});
+    let with = |text: String| json!({"managedBy": CONTROLLER, "template": {"spec": {"containers": [{"args": [text]}]}}});
     let size = |spec: &Value| object(spec).to_string().len();
     let empty = size(&with(String::new()));
     let fired = ["managed-by/object-too-large spec"];

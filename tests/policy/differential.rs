@@ -60,7 +60,7 @@ fn typed_jobs_match_the_library() {
         let settings = line.settings.to_string();
         let checker = JobChecker::default()
             .with_settings(Settings::from_json(settings.as_bytes()).unwrap())
-            .as_user(user["username"].as_str().unwrap(), &groups);
+            .with_user(user["username"].as_str().unwrap(), &groups);
         let old = || typed(&request["oldObject"]);
         let findings = match (
             request["operation"].as_str()?,

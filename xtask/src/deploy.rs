@@ -106,13 +106,13 @@ pub fn generated() -> Result<Option<Vec<Generated>>> {
         let error = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{path}: {error}");
         let text = String::from_utf8(output.stdout)?;
-        files.push(Generated::new(path, plain(&text)));
+        files.push(Generated::new(path, strip_helm_metadata(&text)));
     }
     Ok(Some(files))
 }
 
 /// Removes what only Helm needs, and adds a header.
-fn plain(rendered: &str) -> String {
+fn strip_helm_metadata(rendered: &str) -> String {
     let is_kept = |line: &&str| {
         !HELM_LINES
             .iter()

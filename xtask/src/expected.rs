@@ -37,14 +37,14 @@ fn committed() -> Result<Vec<Input>> {
 ///
 /// A third of the requests are generated Job changes, as in the parity tests. A third are mutated committed requests. A third are generated
 /// changes of every kind with settings of their own.
-struct Mixed {
+struct InputGenerator {
     generator: Generator,
     committed: Vec<Input>,
     users: Vec<Value>,
     settings: Vec<Value>,
 }
 
-impl Mixed {
+impl InputGenerator {
     fn new(seed: u64, committed: Vec<Input>) -> Self {
         let distinct = |values: &mut dyn Iterator<Item = &Value>| {
             let mut known = BTreeSet::new();
@@ -88,7 +88,7 @@ pub fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
     for input in &committed {
         writeln!(out, "{}", serde_json::to_string(&line(input)?)?)?;
     }
-    let mut mixed = Mixed::new(seed, committed);
+    let mut mixed = InputGenerator::new(seed, committed);
     for number in 0..generated {
         let line = line(&mixed.next(number))?;
         writeln!(out, "{}", serde_json::to_string(&line)?)?;

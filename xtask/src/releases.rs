@@ -53,11 +53,11 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, DecodeError> {
 ///
 /// # Errors
 /// If the request is malformed.
-pub fn accepting(request: &Value) -> Result<ReleaseSet, DecodeError> {
+pub fn accepting_releases(request: &Value) -> Result<ReleaseSet, DecodeError> {
     let denials = denials(request)?;
     let denying = denials.iter().map(|denial| denial.releases);
     let denying = denying.fold(ReleaseSet::default(), ReleaseSet::union);
-    Ok(ReleaseSet::all().without(denying))
+    Ok(ReleaseSet::all().difference(denying))
 }
 
 /// Builds the request that updates a Job's status.

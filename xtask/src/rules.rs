@@ -55,13 +55,13 @@ fn contents() -> Result<String> {
 }
 
 /// Describes the default level of a rule.
-fn default(rule: &Rule) -> String {
+fn default_level(rule: &Rule) -> String {
     let default = rule.default_enforcement();
     if rule.id().starts_with("status/") && default == Enforcement::Deny {
         return "`deny` on delegated objects, `warn` on objects of the built-in controller"
             .to_owned();
     }
-    if rule.is_guard() {
+    if rule.prevents_bypass() {
         return "`deny` with `role`, `controllers` or `namespaces`, else `warn`".to_owned();
     }
     format!("`{}`", default.as_str())
@@ -108,7 +108,7 @@ fn table() -> Result<String> {
         };
         let id = rule.id();
         let default = match rule.default_enforcement().as_str() {
-            _ if rule.is_guard() => "warn, or deny (see the page)",
+            _ if rule.prevents_bypass() => "warn, or deny (see the page)",
             level => level,
         };
         let title = rule.documentation().title;
@@ -184,7 +184,7 @@ fn page(rule: &Rule) -> Result<String> {
         docs.title,
         docs.text,
         allowed_transitions(rule)?,
-        default(rule),
+        default_level(rule),
         rule.source(),
     );
     text.push_str(&match_conditions(rule)?);

@@ -12,7 +12,7 @@ use std::{env, fs};
 
 use managed_by::{Release, ReleaseSet};
 use serde_json::{Value, json};
-use xtask::releases::{accepting, denials, spec_update, status_update};
+use xtask::releases::{accepting_releases, denials, spec_update, status_update};
 
 const GUIDE: &str = "docs/reference/job-status.md";
 
@@ -83,7 +83,7 @@ impl Reader {
 
     fn accept(&mut self, request: &Value, releases: ReleaseSet, body: &str) {
         assert_eq!(
-            accepting(request).unwrap().to_string(),
+            accepting_releases(request).unwrap().to_string(),
             releases.to_string(),
             "{body}{:#?}",
             denials(request)

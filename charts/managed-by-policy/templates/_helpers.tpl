@@ -68,7 +68,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
-{{/* Excludes namespaces, so that an outage of PolicyServer does not block the cluster's own workloads. */}}
+{{/* Excludes namespaces, so that an outage of PolicyServer does not block system namespaces. */}}
 {{- define "managed-by.namespaceSelector" -}}
 matchExpressions:
   - key: kubernetes.io/metadata.name

@@ -94,7 +94,7 @@ def manifests():
     return folder
 
 
-def took(command, cores):
+def measure(command, cores):
     """The seconds of a run without its output, and the most memory that it had, in MiB."""
     start = time.perf_counter()
     pinned = ["taskset", "-c", "0"] if cores == "one" else []
@@ -107,9 +107,9 @@ def took(command, cores):
     return time.perf_counter() - start, memory // 1024
 
 
-def turns(runs, commands):
+def measure_interleaved(runs, commands):
     """What each command took, the shortest first."""
-    return [sorted(runs) for runs in zip(*([took(*command) for command in commands] for _ in range(runs)))]
+    return [sorted(runs) for runs in zip(*([measure(*command) for command in commands] for _ in range(runs)))]
 
 
 def lint(*paths):
@@ -144,7 +144,7 @@ def groups():
 def programs():
     rows = "| | time | memory | speedup |\n| --- | --- | --- | --- |\n"
     for group in groups():
-        medians = [statistics.median_low(runs) for runs in turns(3, [row[1:3] for row in group])]
+        medians = [statistics.median_low(runs) for runs in measure_interleaved(3, [row[1:3] for row in group])]
         for (name, _, _, is_compared), (seconds, memory) in zip(group, medians):
             text = f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
             rows += f"| {name} | {text} | {memory} MiB | {f'{medians[0][0] / seconds:.1f}x' if is_compared else ''} |\n"
@@ -168,7 +168,7 @@ def sizes():
             files = [jobs(form, size * 1_000_000, has_findings) for size in SIZES]
             before = [jobs(form, size * 1_000_000, False) for size in SIZES]
             commands = [[PROGRAM, "diff", "-q", *pair] if old else lint(pair[1]) for pair in zip(before, files)]
-            best = [runs[0] for runs in turns(5, [(command, "one") for command in commands])]
+            best = [runs[0] for runs in measure_interleaved(5, [(command, "one") for command in commands])]
             each = [seconds * 1e9 / file.stat().st_size for (seconds, _), file in zip(best, files)]
             cells.append((each[-1], max(each[at] / min(each[:at]) for at in range(1, len(each))), best[-1][1]))
         (without, grows, small), (found, grows_too, large) = cells

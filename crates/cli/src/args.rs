@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{Enforcement, Release, nearest, nearest_name, rule, rules};
 
-use crate::release::{ReleaseSelector, release};
+use crate::release::{ReleaseSelector, parse_release};
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -202,7 +202,7 @@ pub(crate) struct ConformanceArgs {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) controller: String,
     /// Evaluate only this release and newer ones
-    #[arg(long, value_name = "RELEASE", value_parser = release)]
+    #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     pub(crate) since: Option<Release>,
     /// Write the report as an HTML page
     #[arg(long, value_name = "FILE")]

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use managed_by::nearest;
-use managed_by_offline::Located;
+use managed_by_offline::ValueLocation;
 use serde::Deserialize;
 
 use crate::args::{
@@ -79,7 +79,7 @@ impl Config {
         let input = Input::new(path);
         let text = input.text()?;
         let mut config: Self = toml::from_str(&text).map_err(|e: toml::de::Error| {
-            let located = located(&text, e.span().unwrap_or_default());
+            let located = locate(&text, e.span().unwrap_or_default());
             let message = format!("{}{}", e.message(), suggestion(e.message()));
             Diagnostic::at(&input.name, span_and_source(&text, &located), message)
         })?;
@@ -110,10 +110,10 @@ impl Config {
 }
 
 /// Returns the position of a byte span.
-fn located(text: &str, span: std::ops::Range<usize>) -> Located {
+fn locate(text: &str, span: std::ops::Range<usize>) -> ValueLocation {
     let before = text.get(..span.start).unwrap_or_default();
     let last = before.rsplit('\n').next().unwrap_or_default();
-    Located {
+    ValueLocation {
         line: before.matches('\n').count().saturating_add(1),
         column: last.chars().count().saturating_add(1),
         span,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use managed_by_offline::{Document, Located, MalformedText, Path};
+use managed_by_offline::{Document, MalformedText, Path, ValueLocation};
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +38,7 @@ pub(crate) enum DiagnosticKind {
     DuplicateField,
     UnknownField,
     Skipped,
-    OldState,
+    BaseRevisionError,
 }
 
 /// Severity of a diagnostic or a finding.
@@ -92,7 +92,7 @@ impl DiagnosticKind {
             "A path that is not read: not a regular file, or a submodule",
         ),
         (
-            Self::OldState,
+            Self::BaseRevisionError,
             Level::Note,
             "An error in the committed revision of a file, which the change may fix",
         ),
@@ -116,7 +116,7 @@ pub(crate) struct Diagnostic {
     /// The column, from 1; 0 for the whole line.
     pub(crate) column: usize,
     /// The message, in one line.
-    pub(crate) text: String,
+    pub(crate) message: String,
     /// The suggested replacement, which the message also contains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
@@ -172,7 +172,7 @@ pub(crate) fn locate_key(
 }
 
 /// Returns the range of a located value, and its line in the file.
-pub(crate) fn span_and_source(text: &str, located: &Located) -> (Span, Option<SourceLine>) {
+pub(crate) fn span_and_source(text: &str, located: &ValueLocation) -> (Span, Option<SourceLine>) {
     let span = Span::new(text, &located.span, located.line, located.column);
     (span, source(text, &located.span))
 }
@@ -209,7 +209,7 @@ impl Diagnostic {
             file: Arc::clone(file),
             line: malformed.line,
             column: malformed.column,
-            text: malformed.text,
+            message: malformed.text,
             suggestion: None,
             source: None,
         }

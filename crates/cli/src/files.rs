@@ -67,7 +67,7 @@ impl FileSelector {
     }
 
     /// Returns true if a file that is an argument itself is read.
-    pub(crate) fn reads_argument(&self, path: &Path) -> bool {
+    pub(crate) fn includes_argument(&self, path: &Path) -> bool {
         !(self.excludes_arguments && self.is_excluded(path))
     }
 
@@ -92,7 +92,7 @@ impl FileSelector {
                     files.push(Input::failed(empty.with_kind(DiagnosticKind::Empty)));
                 }
                 files.extend(in_directory);
-            } else if self.reads_argument(path) {
+            } else if self.includes_argument(path) {
                 files.push(Input::new(path));
             }
         }

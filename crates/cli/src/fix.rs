@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use managed_by_offline::{Document, Located};
+use managed_by_offline::{Document, ValueLocation};
 use serde_json::Value;
 
 /// A string in a text, and its replacement.
@@ -15,7 +15,11 @@ pub(crate) struct Edit {
 impl Edit {
     /// Creates the edit that replaces the string at a position. The error is the reason why the file must be edited by
     /// hand.
-    pub(crate) fn new(text: &str, located: &Located, new: String) -> Result<Self, &'static str> {
+    pub(crate) fn new(
+        text: &str,
+        located: &ValueLocation,
+        new: String,
+    ) -> Result<Self, &'static str> {
         let Range { start, end } = located.span;
         let (before, rest) = text.split_at_checked(start).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -52,7 +56,7 @@ pub(crate) fn apply(text: &str, edits: &mut Vec<Edit>) -> Option<String> {
         edited.replace_range(edit.span.clone(), &edit.new);
     }
     let values = |text: &str| -> Option<Vec<Value>> {
-        let documents = Document::all(text).into_iter().flatten();
+        let documents = Document::parse_all(text).into_iter().flatten();
         let values = documents.map(|document| serde_json::from_str(document.json()));
         values.collect::<Result<_, _>>().ok()
     };

@@ -8,7 +8,7 @@ pub(crate) fn number(count: impl TryInto<u64>) -> HumanCount {
 }
 
 /// Formats a count with its noun: `1 write`, `1,204 writes`.
-pub(crate) fn count_of(count: impl TryInto<u64>, noun: &str) -> String {
+pub(crate) fn pluralize(count: impl TryInto<u64>, noun: &str) -> String {
     let count = number(count);
     let plural = if count.0 == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")

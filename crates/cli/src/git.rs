@@ -190,13 +190,16 @@ pub(crate) fn changes(
     let mut names: BTreeMap<&Path, &str> = BTreeMap::new();
     let mut fields = changed.split(|byte| *byte == 0);
     while let (Some(meta), Some(name)) = (fields.next(), fields.next()) {
-        names.insert(path_of(name), std::str::from_utf8(meta).unwrap_or_default());
+        names.insert(
+            bytes_to_path(name),
+            std::str::from_utf8(meta).unwrap_or_default(),
+        );
     }
     for name in untracked
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
     {
-        names.entry(path_of(name)).or_default();
+        names.entry(bytes_to_path(name)).or_default();
     }
 
     let mut sides = Sides::default();
@@ -215,7 +218,7 @@ pub(crate) fn changes(
         }
         let relative = name.strip_prefix(&location.path).unwrap_or(name);
         let is_selected = if relative.as_os_str().is_empty() {
-            selector.reads_argument(&file)
+            selector.includes_argument(&file)
         } else {
             FileSelector::is_manifest(relative) && !selector.is_excluded(&file)
         };
@@ -247,12 +250,12 @@ pub(crate) fn changes(
 
 /// Converts a name to a path; names need not be UTF-8.
 #[cfg(unix)]
-fn path_of(name: &[u8]) -> &Path {
+fn bytes_to_path(name: &[u8]) -> &Path {
     use std::os::unix::ffi::OsStrExt as _;
     Path::new(OsStr::from_bytes(name))
 }
 
 #[cfg(not(unix))]
-fn path_of(name: &[u8]) -> &Path {
+fn bytes_to_path(name: &[u8]) -> &Path {
     Path::new(OsStr::new(std::str::from_utf8(name).unwrap_or_default()))
 }

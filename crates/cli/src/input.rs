@@ -90,13 +90,13 @@ impl Input {
         match &self.source {
             Source::File(path) => match fs::read(path) {
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
-                Err(e) => Err(self.unreadable(&e)),
+                Err(e) => Err(self.read_error(&e)),
             },
             Source::Stdin(cached) => {
                 if cached.get().is_none() {
                     let mut bytes = Vec::new();
                     let read = io::stdin().lock().read_to_end(&mut bytes);
-                    read.map_err(|e| self.unreadable(&e))?;
+                    read.map_err(|e| self.read_error(&e))?;
                     let _ = cached.set(bytes);
                 }
                 Ok(Cow::Borrowed(cached.get().map_or(&[], Vec::as_slice)))
@@ -125,21 +125,21 @@ impl Input {
         let Source::File(path) = &self.source else {
             return Ok((Box::new(io::stdin()), None));
         };
-        let file = File::open(path).map_err(|e| self.unreadable(&e))?;
-        let metadata = file.metadata().map_err(|e| self.unreadable(&e))?;
+        let file = File::open(path).map_err(|e| self.read_error(&e))?;
+        let metadata = file.metadata().map_err(|e| self.read_error(&e))?;
         if metadata.is_dir() {
-            return Err(self.unreadable(&io::ErrorKind::IsADirectory.into()));
+            return Err(self.read_error(&io::ErrorKind::IsADirectory.into()));
         }
         let size = Some(metadata.len()).filter(|_| metadata.is_file());
         Ok((Box::new(file), size))
     }
 
     /// Returns the error for a file without contents.
-    pub(crate) fn empty(&self) -> Diagnostic {
+    pub(crate) fn empty_file_error(&self) -> Diagnostic {
         Diagnostic::of_file(&self.name, "empty file").with_kind(DiagnosticKind::Empty)
     }
 
-    fn unreadable(&self, error: &io::Error) -> Diagnostic {
+    fn read_error(&self, error: &io::Error) -> Diagnostic {
         let text = match error.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
             io::ErrorKind::IsADirectory => "expected a file, got a directory".to_owned(),

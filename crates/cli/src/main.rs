@@ -43,12 +43,12 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(CliError::BrokenPipe) => ExitStatus::BrokenPipe,
         Err(CliError::Error(text)) => {
-            anstream::eprintln!("error: {}", output::plain::plain(&text));
+            anstream::eprintln!("error: {}", output::escape::escape_control(&text));
             ExitStatus::Error
         }
         Err(CliError::Diagnostics(diagnostics)) => {
             for diagnostic in &diagnostics {
-                anstream::eprint!("{}", output::text::diagnostic(diagnostic));
+                anstream::eprint!("{}", output::text::render_diagnostic(diagnostic));
             }
             ExitStatus::Error
         }

@@ -26,13 +26,13 @@ impl FromStr for ReleaseSelector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = |e| format!("{e}, a range such as 1.31-1.33 or 1.31+, or all");
-        let one = |text| release(text).map_err(expected);
+        let one = |text| parse_release(text).map_err(expected);
         let (first, last) = if text == "all" {
             return Ok(Self::Each(ReleaseSet::all()));
         } else if let Some(first) = text.strip_suffix('+') {
             (one(first)?, None)
         } else if let Some((first, last)) = text.split_once('-')
-            && (release(text).is_err() || minor(last).is_some())
+            && (parse_release(text).is_err() || minor(last).is_some())
         {
             (one(first)?, Some(one(last)?))
         } else {
@@ -50,7 +50,7 @@ impl FromStr for ReleaseSelector {
 }
 
 /// Parses a release as written by users, kubectl and clusters: `1.36`, `v1.36.3`, `v1.36.3-eks-abc`.
-pub(crate) fn release(text: &str) -> Result<Release, ParseReleaseError> {
+pub(crate) fn parse_release(text: &str) -> Result<Release, ParseReleaseError> {
     minor(text).unwrap_or(text).parse()
 }
 

@@ -78,7 +78,7 @@ pub(crate) struct RequestResult {
     #[serde(flatten)]
     pub(crate) operation: Operation,
     /// Additional note.
-    #[serde(rename = "remark", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<&'static str>,
     /// Paths that differ but are not evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -166,7 +166,7 @@ impl RequestResult {
         let releases = finding.reported.releases?;
         Some(match self.releases {
             Some(decisions) if finding.is_denial() => {
-                let allowed = decisions.evaluated().without(releases);
+                let allowed = decisions.evaluated().difference(releases);
                 let denied = releases;
                 ReleaseDecisions { allowed, denied }.to_string()
             }
@@ -249,7 +249,7 @@ impl RequestResult {
         if let Some(decisions) = &mut self.releases {
             let denied = counted.clone().filter_map(|f| f.reported.releases);
             let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
-            let allowed = decisions.evaluated().without(denied);
+            let allowed = decisions.evaluated().difference(denied);
             *decisions = ReleaseDecisions { allowed, denied };
         }
         if counted.next().is_none() {
@@ -338,7 +338,7 @@ impl Report {
             file: &diagnostic.file,
             span: diagnostic.span(),
             id: diagnostic.kind.to_string(),
-            text: diagnostic.text.clone(),
+            text: diagnostic.message.clone(),
             suggestion: diagnostic.suggestion.as_deref(),
             finding: None,
         });
@@ -367,7 +367,7 @@ impl Report {
     }
 
     /// Counts a hint and keeps its first position.
-    pub(crate) fn hint(&mut self, text: String, position: impl FnOnce() -> String) {
+    pub(crate) fn add_hint(&mut self, text: String, position: impl FnOnce() -> String) {
         let hint = self.hints.entry(text);
         let (_, count) = hint.or_insert_with(|| (position(), 0));
         *count = count.saturating_add(1);

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
-use managed_by_offline::{SourceDocument, Unwrapper, complete, received_time, split_documents};
+use managed_by_offline::{SourceDocument, Unwrapper, complete_len, received_time, split_documents};
 use serde::de::IgnoredAny;
 
 use crate::diagnostic::Diagnostic;
@@ -22,27 +22,27 @@ const CHUNK: usize = 2 << 20;
 /// The size of a read. Data from a pipe is passed on immediately.
 const READ: usize = 256 << 10;
 
-/// Maximum size of a document. A Kubernetes object is at most 1.5 MiB, and kubectl splits a list of 20 thousand objects.
+/// Maximum size of a document. A Kubernetes object is at most 1.5 MiB, but kubectl prints a list as a single document.
 const MAX_DOCUMENT: usize = 64 << 20;
 
 /// Maximum number of queued pieces of a pipe, fewer if they are longer than [`CHUNK`]. For a file, only the next piece is
 /// read ahead.
-const WAITING: usize = 16;
+const MAX_QUEUED: usize = 16;
 
 /// Number of documents with a write that are held back for sorting, because API servers log audit events in completion
 /// order.
-const HELD: usize = 64;
+const REORDER_WINDOW: usize = 64;
 
 /// Documents of files, in order.
 #[derive(Default)]
 pub(crate) struct Batch {
-    documents: Vec<HeldDocument>,
+    documents: Vec<DocumentRange>,
     /// Maximum number of documents at the end that may be held back.
-    pub(crate) held: usize,
+    pub(crate) reorder_window: usize,
 }
 
 /// A document, as a range in a piece of a file.
-struct HeldDocument {
+struct DocumentRange {
     piece: Arc<Vec<u8>>,
     range: Range<usize>,
     source: usize,
@@ -52,10 +52,10 @@ struct HeldDocument {
 impl Batch {
     /// Returns the documents.
     pub(crate) fn documents(&self) -> Vec<SourceDocument<'_>> {
-        let documents = self.documents.iter().map(|held| SourceDocument {
-            bytes: held.piece.get(held.range.clone()).unwrap_or_default(),
-            source: held.source,
-            lines_before: held.lines_before,
+        let documents = self.documents.iter().map(|entry| SourceDocument {
+            bytes: entry.piece.get(entry.range.clone()).unwrap_or_default(),
+            source: entry.source,
+            lines_before: entry.lines_before,
         });
         documents.collect()
     }
@@ -84,28 +84,33 @@ pub(crate) fn each_batch(
             errors.extend(source.fill(is_live));
         }
         let is_interrupted = interrupt::is_interrupted();
-        let is_over = is_interrupted || sources.iter().all(Source::is_over);
-        take(&mut sources, &mut batch);
-        batch.held = if is_over || is_live { 0 } else { HELD };
+        let is_finished = is_interrupted || sources.iter().all(Source::is_finished);
+        merge_by_time(&mut sources, &mut batch);
+        batch.reorder_window = if is_finished || is_live {
+            0
+        } else {
+            REORDER_WINDOW
+        };
         if !batch.documents.is_empty() {
-            let held = each(&batch)?;
+            let held_back = each(&batch)?;
             let documents = std::mem::take(&mut batch.documents).into_iter();
             let documents = documents
                 .enumerate()
-                .filter(|(index, _)| held.contains(index));
+                .filter(|(index, _)| held_back.contains(index));
             batch.documents = documents.map(|(_, document)| document).collect();
         }
-        if is_interrupted || is_over && sources.iter().all(|source| source.documents.is_empty()) {
+        if is_interrupted || is_finished && sources.iter().all(|source| source.documents.is_empty())
+        {
             return Ok(errors);
         }
     }
 }
 
 /// Takes documents by time, until an unfinished source has no more.
-fn take(sources: &mut [Source], batch: &mut Batch) {
+fn merge_by_time(sources: &mut [Source], batch: &mut Batch) {
     while sources
         .iter()
-        .all(|source| source.is_over() || !source.documents.is_empty())
+        .all(|source| source.is_finished() || !source.documents.is_empty())
     {
         let first = sources
             .iter_mut()
@@ -125,12 +130,12 @@ struct Source {
     number: usize,
     is_file: bool,
     /// True if documents are merged by time.
-    has_order: bool,
+    is_merged: bool,
     from: Receiver<Vec<u8>>,
     reader: Option<JoinHandle<Option<Diagnostic>>>,
     lines: u64,
     /// Documents that are not taken yet, each with its time or the time of its predecessor.
-    documents: VecDeque<(Vec<u8>, HeldDocument)>,
+    documents: VecDeque<(Vec<u8>, DocumentRange)>,
     /// The last time.
     time: Vec<u8>,
 }
@@ -140,14 +145,14 @@ impl Source {
         number: usize,
         input: &Input,
         bar: &ProgressBar,
-        has_order: bool,
+        is_merged: bool,
     ) -> Result<Self, Diagnostic> {
         let (file, size) = input.open()?;
         let file = bar.wrap_read(file);
         let (chunk, waiting) = if size.is_some() {
             (CHUNK, 0)
         } else {
-            (0, WAITING)
+            (0, MAX_QUEUED)
         };
         let (to, from) = mpsc::sync_channel(waiting);
         // On an interrupt, this thread is not joined: it may block on a pipe without data.
@@ -156,14 +161,14 @@ impl Source {
             let error = pump(file, chunk, &to)?;
             // An error about an empty file has no text.
             Some(match &*error {
-                "" => input.empty(),
+                "" => input.empty_file_error(),
                 _ => Diagnostic::of_file(&input.name, error),
             })
         }));
         Ok(Self {
             number,
             is_file: size.is_some(),
-            has_order,
+            is_merged,
             from,
             reader,
             lines: 0,
@@ -172,7 +177,7 @@ impl Source {
         })
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.reader.is_none()
     }
 
@@ -196,7 +201,7 @@ impl Source {
                 }
                 Err(RecvTimeoutError::Timeout) if interrupt::is_interrupted() => {
                     // Data received so far is still evaluated: queued pieces, and the piece that the reader holds.
-                    let received = self.from.try_iter().take(WAITING.saturating_add(1));
+                    let received = self.from.try_iter().take(MAX_QUEUED.saturating_add(1));
                     let received: Vec<_> = received.collect();
                     self.add(received.concat());
                     return None;
@@ -215,20 +220,20 @@ impl Source {
         let piece = Arc::new(piece);
         let (documents, lines) = split_documents(&piece, self.number, self.lines);
         for document in documents {
-            if self.has_order
+            if self.is_merged
                 && let Some(time) = received_time(document.bytes)
             {
                 time.clone_into(&mut self.time);
             }
             let address = document.bytes.as_ptr().addr();
             let start = address.saturating_sub(piece.as_ptr().addr());
-            let held = HeldDocument {
+            let entry = DocumentRange {
                 piece: Arc::clone(&piece),
                 range: start..start.saturating_add(document.bytes.len()),
                 source: document.source,
                 lines_before: document.lines_before,
             };
-            self.documents.push_back((self.time.clone(), held));
+            self.documents.push_back((self.time.clone(), entry));
         }
         self.lines = self.lines.saturating_add(lines);
     }
@@ -236,19 +241,19 @@ impl Source {
 
 /// Bytes that are received but not passed on.
 #[derive(Default)]
-struct Pieces {
+struct PendingBytes {
     bytes: Vec<u8>,
     /// Number of bytes that contain no complete document.
     scanned: usize,
 }
 
-impl Pieces {
+impl PendingBytes {
     /// Returns the complete documents.
     fn next(&mut self, is_last: bool) -> Result<Vec<u8>, String> {
         // A document may start at the first new byte.
         let from = self.scanned.saturating_sub(1);
         let new = self.bytes.get(from..).unwrap_or_default();
-        let mut end = match complete(new, is_last) {
+        let mut end = match complete_len(new, is_last) {
             0 => 0,
             found => from.saturating_add(found),
         };
@@ -285,24 +290,24 @@ fn pump(file: impl Read + Send, chunk: usize, to: &SyncSender<Vec<u8>>) -> Optio
     let whole = io::Cursor::new(start.clone()).chain(file);
     match &*start {
         [] => Some(String::new()),
-        [0x1f, 0x8b, ..] => pump_plain(MultiGzDecoder::new(whole), "gzip", chunk, to),
+        [0x1f, 0x8b, ..] => pump_decompressed(MultiGzDecoder::new(whole), "gzip", chunk, to),
         [0x28, 0xb5, 0x2f, 0xfd] => match zstd::Decoder::new(whole) {
-            Ok(unpacked) => pump_plain(unpacked, "zstd", chunk, to),
+            Ok(unpacked) => pump_decompressed(unpacked, "zstd", chunk, to),
             Err(e) => Some(format!("not zstd: {e}")),
         },
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16, expected UTF-8".to_owned()),
-        _ => pump_plain(whole, "", chunk, to),
+        _ => pump_decompressed(whole, "", chunk, to),
     }
 }
 
 /// Reads an uncompressed or decompressed file.
-fn pump_plain(
+fn pump_decompressed(
     mut file: impl Read,
     compression: &str,
     chunk: usize,
     to: &SyncSender<Vec<u8>>,
 ) -> Option<String> {
-    let mut pieces = Pieces::default();
+    let mut pieces = PendingBytes::default();
     let mut unwrapper = Unwrapper::default();
     let mut is_first = true;
     let mut buffer = vec![0; READ];
@@ -313,17 +318,17 @@ fn pump_plain(
             Err(e) if compression.is_empty() => (0, Some(format!("cannot be read: {e}"))),
             Err(e) => (0, Some(format!("truncated or damaged {compression}: {e}"))),
         };
-        let is_over = read == 0;
+        let is_finished = read == 0;
         let new = buffer.get(..read).unwrap_or_default();
-        unwrapper.push(new, is_over, &mut pieces.bytes);
+        unwrapper.push(new, is_finished, &mut pieces.bytes);
         if is_first && pieces.bytes.iter().take(8192).any(|byte| *byte == 0) {
             return Some("binary file, expected JSON".to_owned());
         }
         is_first &= pieces.bytes.is_empty();
-        if !is_over && pieces.bytes.len() < chunk {
+        if !is_finished && pieces.bytes.len() < chunk {
             continue;
         }
-        let piece = match pieces.next(is_over) {
+        let piece = match pieces.next(is_finished) {
             Ok(piece) => piece,
             Err(error) => return Some(error),
         };
@@ -336,7 +341,7 @@ fn pump_plain(
                 return error;
             }
         }
-        if is_over {
+        if is_finished {
             return error;
         }
     }
@@ -344,11 +349,11 @@ fn pump_plain(
 
 #[cfg(test)]
 mod tests {
-    use super::Pieces;
+    use super::PendingBytes;
 
     /// Returns the pieces that are passed on for each input.
     fn pieces(input: &[&str]) -> Vec<String> {
-        let mut pieces = Pieces::default();
+        let mut pieces = PendingBytes::default();
         let mut all = Vec::new();
         let mut input = input.iter().peekable();
         while let Some(bytes) = input.next() {
@@ -381,7 +386,7 @@ mod tests {
     /// Checks that bytes are not scanned again: a list may arrive in a thousand pieces.
     #[test]
     fn incomplete_bytes_are_scanned_once() {
-        let mut pieces = Pieces::default();
+        let mut pieces = PendingBytes::default();
         pieces.bytes.extend_from_slice(b"{\n  \"items\": [\n");
         for _ in 0..100 {
             pieces.bytes.extend_from_slice(b"    {\n    },\n");

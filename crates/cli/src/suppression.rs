@@ -100,7 +100,7 @@ pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result
         for result in &report.results {
             let known: Vec<_> = result
                 .unsuppressed_findings()
-                .map(|finding| baseline.known(result, finding))
+                .map(|finding| baseline.known_finding(result, finding))
                 .collect();
             baseline.findings.extend(known);
         }
@@ -123,7 +123,7 @@ impl Baseline {
         let input = Input::new(path);
         let bytes = input.bytes().map_err(|mut error| {
             if !path.exists() {
-                error.text.push_str(", --write-baseline creates it");
+                error.message.push_str(", --write-baseline creates it");
             }
             error
         })?;
@@ -141,16 +141,16 @@ impl Baseline {
     }
 
     /// Returns a file name relative to the directory of the baseline.
-    fn name(&self, file: &str) -> String {
+    fn relative_name(&self, file: &str) -> String {
         let path = Path::new(file).canonicalize();
         let path = path.unwrap_or_else(|_| PathBuf::from(file));
         let name = path.strip_prefix(&self.directory).unwrap_or(&path);
         name.display().to_string().replace('\\', "/")
     }
 
-    fn known(&self, result: &RequestResult, finding: &Finding) -> KnownFinding {
+    fn known_finding(&self, result: &RequestResult, finding: &Finding) -> KnownFinding {
         KnownFinding {
-            file: self.name(&result.file),
+            file: self.relative_name(&result.file),
             object: result.object.to_string(),
             rule: finding.reported.rule.id().to_owned(),
             path: finding.reported.path.clone(),
@@ -164,7 +164,7 @@ impl Baseline {
             .map(|error| &error.file)
             .collect();
         let files = report.files.iter().filter(|file| !failed.contains(file));
-        files.map(|file| self.name(file)).collect()
+        files.map(|file| self.relative_name(file)).collect()
     }
 
     fn suppress(&self, input: &Input, report: &mut Report) {
@@ -173,7 +173,7 @@ impl Baseline {
             let keys = result
                 .findings
                 .iter()
-                .map(|finding| self.known(result, finding));
+                .map(|finding| self.known_finding(result, finding));
             let mut keys: Vec<_> = keys.collect();
             keys.retain(|known| self.findings.contains(known));
             result.suppress(|finding| {

@@ -6,7 +6,7 @@ use crate::position::Position;
 
 /// Error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Code {
+pub enum ErrorCode {
     /// The settings are invalid.
     #[serde(rename = "ERR_INVALID_SETTINGS")]
     InvalidSettings,
@@ -19,7 +19,7 @@ pub enum Code {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Error {
     /// Error code.
-    pub code: Code,
+    pub code: ErrorCode,
     /// Path in the arguments: `settings.rules["managed-by/format"]`.
     pub path: String,
     /// Complete message.
@@ -50,7 +50,7 @@ impl Error {
     /// Creates the error for an invalid argument.
     pub(crate) fn invalid_argument(path: &str, message: &str) -> Self {
         Self {
-            code: Code::InvalidArgument,
+            code: ErrorCode::InvalidArgument,
             path: path.to_owned(),
             message: format!("{path}: {message}"),
             problems: Vec::new(),
@@ -61,7 +61,7 @@ impl Error {
     pub(crate) fn invalid_settings(message: String, problems: Vec<SettingsProblem>) -> Self {
         let path = problems.first().map_or("", |problem| &*problem.path);
         Self {
-            code: Code::InvalidSettings,
+            code: ErrorCode::InvalidSettings,
             path: match path {
                 "" | "settings" => "settings".to_owned(),
                 path if path.starts_with('[') => format!("settings{path}"),

@@ -20,7 +20,7 @@ use managed_by_offline::Evaluator;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-pub use error::{Code, Error, SettingsProblem};
+pub use error::{Error, ErrorCode, SettingsProblem};
 pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, Unreadable};
 pub use position::Position;
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
@@ -96,7 +96,7 @@ pub fn memory_pages() -> usize {
 /// Validates settings.
 #[wasm_bindgen(js_name = validateSettings)]
 pub fn validate_settings(settings: &str) -> String {
-    encode(&Ok(SettingsVerdict::of(settings)))
+    encode(&Ok(SettingsVerdict::new(settings)))
 }
 
 /// Reviews a request. A malformed request is denied with code 400, as in a cluster.
@@ -107,7 +107,7 @@ pub fn review_text(request: &str, settings: &str) -> Result<ReviewVerdict, Error
     settings::with_settings(settings, |settings| {
         let evaluator = Evaluator::new(settings.clone(), None);
         let evaluated =
-            |request: &AdmissionRequest<'_>| ReviewVerdict::of(evaluator.evaluate(request));
+            |request: &AdmissionRequest<'_>| ReviewVerdict::new(evaluator.evaluate(request));
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => evaluated(&request),
             // It may be an `AdmissionReview`, which contains the request.

@@ -21,7 +21,7 @@ pub struct Lint {
     /// Parts of the text that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Kinds of the other objects, one entry per object: `Pod`, `Deployment.apps`.
-    pub unknown: Vec<String>,
+    pub unsupported: Vec<String>,
 }
 
 /// An object with its verdict.
@@ -36,7 +36,7 @@ pub struct ObjectVerdict {
     /// Note that the API server drops the status of a create, or that the object is reviewed as a stored one. Not a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
-    pub remark: Option<&'static str>,
+    pub note: Option<&'static str>,
     /// Verdict of each Kubernetes release, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -75,7 +75,7 @@ pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Resu
         let mut builder = LintBuilder::new(&settings, options.all_releases);
         let source = Source::new("new", text);
         // One document at a time, because a document needs many times the memory of its text.
-        Document::each(text, |document| {
+        Document::for_each(text, |document| {
             let Some(document) = builder.document(&source, document) else {
                 return;
             };
@@ -133,7 +133,7 @@ pub(crate) fn diff(
                 }
             } else {
                 let message = format!("the old text has no {} of this name", object.kind());
-                let name = document.locate(&object.path_of("metadata.name"));
+                let name = document.locate(&object.document_path("metadata.name"));
                 builder.unreadable(&new, new.positions.located(&name), message);
             }
         }
@@ -206,7 +206,7 @@ impl<'s> LintBuilder<'s> {
     /// Returns the documents of a text, and records invalid ones.
     fn documents<'t>(&mut self, source: &Source<'t>) -> Vec<Document<'t>> {
         let mut documents = Vec::new();
-        Document::each(source.text, |document| {
+        Document::for_each(source.text, |document| {
             documents.extend(self.document(source, document));
         });
         documents
@@ -228,7 +228,7 @@ impl<'s> LintBuilder<'s> {
         for object in manifest::objects(document) {
             match object {
                 Ok(object) if object.kind().is_empty() => {
-                    let kind = document.locate_key(&object.path_of("kind"));
+                    let kind = document.locate_key(&object.document_path("kind"));
                     let message = "expected an object with a kind".to_owned();
                     self.unreadable(source, source.positions.located(&kind), message);
                 }
@@ -251,7 +251,7 @@ impl<'s> LintBuilder<'s> {
         };
         let result = request.with_request(|request| {
             let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
-            let verdict = ReviewVerdict::of(ObjectReport::new(&evaluate(None)));
+            let verdict = ReviewVerdict::new(ObjectReport::new(&evaluate(None)));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
             (verdict, all.map(|all| release_verdicts(&all)))
         });
@@ -270,18 +270,18 @@ impl<'s> LintBuilder<'s> {
         if !object.is_supported() && !annotations.iter().any(|(key, _)| *key == "mode") {
             let dot = if object.group().is_empty() { "" } else { "." };
             let name = format!("{}{dot}{}", object.kind(), object.group());
-            self.lint.unknown.push(name);
+            self.lint.unsupported.push(name);
             return;
         }
         let mut object_verdict = ObjectVerdict {
             request: written,
             verdict: verdict_of_settings,
-            remark: request.note,
+            note: request.note,
             releases,
         };
         // The position of the value at a path, or of the nearest parent key if the value is missing.
         let position_of = |path: &str| {
-            let path = object.path_of(path);
+            let path = object.document_path(path);
             let located = document.locate(&path);
             if located.is_exact {
                 return source.positions.located(&located);
@@ -289,7 +289,7 @@ impl<'s> LintBuilder<'s> {
             source.positions.located(&document.locate_key(&path))
         };
         for finding in &mut object_verdict.verdict.findings {
-            finding.position = Some(position_of(&finding.found.path));
+            finding.position = Some(position_of(&finding.reported.path));
         }
         if let Some(reason) = &malformed {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));
@@ -313,7 +313,7 @@ fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
         let verdict = evaluation.for_release(release).filter(|_| !is_shared);
         Some(ReleaseVerdict {
             release: release.as_str(),
-            verdict: verdict.map(|verdict| ReviewVerdict::of(ObjectReport::new(&verdict))),
+            verdict: verdict.map(|verdict| ReviewVerdict::new(ObjectReport::new(&verdict))),
         })
     });
     verdicts.collect()

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use managed_by_offline::Located;
+use managed_by_offline::ValueLocation;
 use serde::Serialize;
 
 /// A position in a text.
@@ -42,7 +42,7 @@ impl<'t> PositionIndex<'t> {
     }
 
     /// Converts the position of a value.
-    pub(crate) fn located(&self, located: &Located) -> Position {
+    pub(crate) fn located(&self, located: &ValueLocation) -> Position {
         Position {
             from: self.utf_16(located.span.start),
             to: self.utf_16(located.span.end),
@@ -114,7 +114,7 @@ fn utf_16_len(text: &str) -> usize {
 mod tests {
     use std::cell::Cell;
 
-    use managed_by_offline::Located;
+    use managed_by_offline::ValueLocation;
 
     use super::PositionIndex;
 
@@ -123,8 +123,8 @@ mod tests {
         pub(super) static SCANNED_BYTES: Cell<usize> = const { Cell::new(0) };
     }
 
-    fn located(start: usize, end: usize) -> Located {
-        Located {
+    fn located(start: usize, end: usize) -> ValueLocation {
+        ValueLocation {
             span: start..end,
             line: 1,
             column: 1,

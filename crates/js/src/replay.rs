@@ -2,18 +2,20 @@
 
 use managed_by::{ReleaseSet, Settings};
 use managed_by_offline::replay::{ObjectName, RecordPosition, StepResult, TallyRow, TallyRowKey};
-use managed_by_offline::{Evaluator, Replay, SkipReason, Step, Tally, complete, split_documents};
+use managed_by_offline::{
+    Evaluator, Replay, SkipReason, Step, Tally, complete_len, split_documents,
+};
 use self_cell::self_cell;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::error::Error;
 use crate::settings;
-use crate::verdict::{ReviewVerdict, names};
+use crate::verdict::{ReviewVerdict, release_names};
 
 self_cell!(
     /// A replay together with the settings that it borrows.
-    struct Owned {
+    struct OwnedReplay {
         owner: String,
         #[not_covariant]
         dependent: Replay,
@@ -23,9 +25,9 @@ self_cell!(
 /// State of a replay.
 #[wasm_bindgen]
 pub struct Replayer {
-    replay: Owned,
+    replay: OwnedReplay,
     /// Incomplete end of the input.
-    rest: Vec<u8>,
+    buffer: Vec<u8>,
     lines: u64,
 }
 
@@ -83,7 +85,7 @@ pub struct ReplayTally {
     /// Findings by kind and rule.
     pub rows: Vec<ReplayRow>,
     /// Unsupported kinds: `Pod`, `Deployment.apps`.
-    pub unknown: Vec<String>,
+    pub unsupported: Vec<String>,
 }
 
 /// Counts of documents and requests in a history.
@@ -111,7 +113,7 @@ pub struct ReplayCounts {
     pub stored: u64,
     /// Stored objects with findings.
     #[cfg_attr(feature = "package", ts(type = "number"))]
-    pub stored_found: u64,
+    pub stored_with_findings: u64,
     /// Documents that could not be reviewed.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub skipped: u64,
@@ -174,9 +176,9 @@ impl Replayer {
     /// Returns an [`Error`] as JSON: `{"Err": ...}`.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
-        let owned = || -> Result<Owned, Error> {
+        let owned = || -> Result<OwnedReplay, Error> {
             let releases = all_releases.then(ReleaseSet::all);
-            Owned::try_new(settings::to_json(settings)?, |json| {
+            OwnedReplay::try_new(settings::to_json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
                 let settings =
                     settings.map_err(|p| Error::invalid_argument("settings", &p.to_string()))?;
@@ -186,39 +188,39 @@ impl Replayer {
         let replay = owned().map_err(|malformed| crate::encode::<()>(&Err(malformed)))?;
         Ok(Self {
             replay,
-            rest: Vec::new(),
+            buffer: Vec::new(),
             lines: 0,
         })
     }
 
     /// Adds bytes, reviews the complete documents, and returns new steps as JSON.
     pub fn push(&mut self, bytes: &[u8]) -> String {
-        self.rest.extend_from_slice(bytes);
-        self.take(complete(&self.rest, false))
+        self.buffer.extend_from_slice(bytes);
+        self.evaluate_prefix(complete_len(&self.buffer, false))
     }
 
     /// Reviews the rest of the input, and returns new steps as JSON.
     pub fn finish(&mut self) -> String {
-        self.take(self.rest.len())
+        self.evaluate_prefix(self.buffer.len())
     }
 
     /// Returns the current totals as JSON.
     pub fn tally(&self) -> String {
         let lines = self.lines;
         self.replay.with_dependent(|_, replay| {
-            let tally = ReplayTally::of(replay.tally(), lines, replay.live_objects());
+            let tally = ReplayTally::new(replay.tally(), lines, replay.live_objects());
             crate::encode(&Ok(tally))
         })
     }
 
-    fn take(&mut self, count: usize) -> String {
-        let rest = self.rest.split_off(count.min(self.rest.len()));
-        let bytes = std::mem::replace(&mut self.rest, rest);
+    fn evaluate_prefix(&mut self, count: usize) -> String {
+        let rest = self.buffer.split_off(count.min(self.buffer.len()));
+        let bytes = std::mem::replace(&mut self.buffer, rest);
         let mut steps = Vec::new();
         let lines = self.lines;
         let more = self.replay.with_dependent_mut(|_, replay| {
             let (documents, more) = split_documents(&bytes, 0, lines);
-            replay.evaluate_documents(&documents, 0, |step| steps.push(ReplayStep::of(step)));
+            replay.evaluate_documents(&documents, 0, |step| steps.push(ReplayStep::new(step)));
             more
         });
         self.lines = lines.saturating_add(more);
@@ -227,7 +229,7 @@ impl Replayer {
 }
 
 impl ReplayStep {
-    fn of(step: Step) -> Self {
+    fn new(step: Step) -> Self {
         let mut entry = Self {
             line: step.position.line,
             time: step.position.time,
@@ -247,7 +249,7 @@ impl ReplayStep {
                 entry.sub_resource =
                     Some(request.operation.subresource()).filter(|sub| !sub.is_empty());
                 entry.username = request.user;
-                entry.verdict = Some(ReviewVerdict::of(request.report));
+                entry.verdict = Some(ReviewVerdict::new(request.report));
             }
             StepResult::Skipped(skipped) => {
                 entry.skipped = Some(skipped.reason);
@@ -259,7 +261,7 @@ impl ReplayStep {
 }
 
 impl ReplayTally {
-    fn of(tally: &Tally, lines: u64, live: usize) -> Self {
+    fn new(tally: &Tally, lines: u64, live: usize) -> Self {
         Self {
             counts: ReplayCounts {
                 lines,
@@ -268,19 +270,19 @@ impl ReplayTally {
                 denied: tally.denied,
                 warned: tally.warned,
                 stored: tally.stored,
-                stored_found: tally.stored_with_findings,
+                stored_with_findings: tally.stored_with_findings,
                 skipped: tally.skipped_count(),
                 rejected: tally.rejected,
                 live,
             },
-            rows: tally.rows.iter().map(ReplayRow::of).collect(),
-            unknown: tally.unsupported.keys().cloned().collect(),
+            rows: tally.rows.iter().map(ReplayRow::new).collect(),
+            unsupported: tally.unsupported.keys().cloned().collect(),
         }
     }
 }
 
 impl ReplayRow {
-    fn of((key, row): (&TallyRowKey, &TallyRow)) -> Self {
+    fn new((key, row): (&TallyRowKey, &TallyRow)) -> Self {
         let TallyRow { first, last, .. } = row;
         let time = |position: &RecordPosition| position.time.clone();
         Self {
@@ -289,7 +291,7 @@ impl ReplayRow {
             enforcement: if key.is_denied { "deny" } else { "warn" },
             stored: key.is_stored,
             count: row.count,
-            releases: row.releases.map(names),
+            releases: row.releases.map(release_names),
             first_line: first.line,
             first_time: time(first),
             last_line: last.line,

@@ -22,7 +22,7 @@ pub struct SettingsVerdict {
 }
 
 impl SettingsVerdict {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         match to_json(text) {
             Ok(_) => Self {
                 valid: true,
@@ -107,7 +107,7 @@ fn whole_text_error(message: &str, position: Option<Position>) -> Error {
 fn settings_error(text: &str, found: &SettingsText<'_>, problems: &SettingsErrors) -> Error {
     let positions = PositionIndex::new(text);
     let problem = |problem: &managed_by::SettingsError| {
-        let path = found.path_of(problem.path());
+        let path = found.document_path(problem.path());
         let located = if problem.is_key() {
             found.document.locate_key(&path)
         } else {

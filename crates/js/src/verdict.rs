@@ -38,7 +38,7 @@ pub struct ReviewVerdict {
 pub struct Finding {
     /// The finding.
     #[serde(flatten)]
-    pub found: ReportedFinding,
+    pub reported: ReportedFinding,
     /// Position in the text, for `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -48,14 +48,14 @@ pub struct Finding {
 impl ReviewVerdict {
     /// Returns the policy's verdict on a malformed request.
     pub(crate) fn malformed(reason: &DecodeError) -> Self {
-        Self::of(ObjectReport::malformed(reason))
+        Self::new(ObjectReport::malformed(reason))
     }
 
     /// Converts a verdict of the library.
-    pub(crate) fn of(report: ObjectReport) -> Self {
+    pub(crate) fn new(report: ObjectReport) -> Self {
         let findings = report.findings.into_iter();
-        let findings = findings.map(|found| Finding {
-            found,
+        let findings = findings.map(|reported| Finding {
+            reported,
             position: None,
         });
         Self {
@@ -78,6 +78,6 @@ fn as_map<S: Serializer>(
 }
 
 /// Returns the names of the releases in a set, oldest first.
-pub(crate) fn names(set: ReleaseSet) -> Vec<&'static str> {
+pub(crate) fn release_names(set: ReleaseSet) -> Vec<&'static str> {
     set.iter().map(Release::as_str).collect()
 }

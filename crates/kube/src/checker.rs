@@ -30,7 +30,7 @@ pub(crate) struct Options {
 /// Results that the layer reports to the test.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    pub(crate) evaluated: usize,
+    pub(crate) evaluated_count: usize,
     pub(crate) failures: Vec<String>,
     pub(crate) not_evaluated: Vec<String>,
 }
@@ -56,7 +56,7 @@ impl Checker {
 
     /// Returns true if the write may be of a kind with rules. A kind that the settings declare is looked up by the object's `kind`.
     pub(crate) fn applies_to(&self, write: &Write) -> bool {
-        write.built_in_kind().is_some() || self.options.settings.is_some()
+        write.known_kind().is_some() || self.options.settings.is_some()
     }
 
     pub(crate) fn add_failure(&self, write: &Write, text: &str) {
@@ -71,7 +71,7 @@ impl Checker {
 
     /// Evaluates a write, and returns the response of the newest release that denies it.
     pub(crate) fn check(&self, write: &Write, old: Option<&Value>, new: &Value) -> Option<Denial> {
-        let kind = match write.built_in_kind() {
+        let kind = match write.known_kind() {
             Some(kind) => kind.name(),
             None => kind_of(old.unwrap_or(new)).unwrap_or_default(),
         };
@@ -112,7 +112,7 @@ impl Checker {
             }
         }
         let mut record = self.record();
-        record.evaluated = record.evaluated.saturating_add(1);
+        record.evaluated_count = record.evaluated_count.saturating_add(1);
     }
 
     /// Returns the admission request that the API server would send to a webhook.

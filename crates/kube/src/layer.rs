@@ -78,8 +78,8 @@ impl WriteCheckLayer {
         })
     }
 
-    /// Returns the findings that make a release, or known early patch releases of it, deny a write. Each
-    /// starts with the method and path of the write.
+    /// Returns the findings that make a release, or known early patch releases of it, deny a write, and the errors of server-side applies
+    /// and strategic merge patches that the API server itself rejects as invalid. Each starts with the method and path of the write.
     pub fn failures(&self) -> Vec<String> {
         self.checker.record().failures.clone()
     }
@@ -90,8 +90,8 @@ impl WriteCheckLayer {
     }
 
     /// Returns the number of evaluated writes. If it is 0, the code under test uses another client.
-    pub fn evaluated(&self) -> usize {
-        self.checker.record().evaluated
+    pub fn evaluated_count(&self) -> usize {
+        self.checker.record().evaluated_count
     }
 }
 
@@ -146,18 +146,27 @@ where
             };
             let (parts, body) = request.into_parts();
             let sent = body.collect().await.map_err(Into::into)?.to_bytes();
-            let old = match &write.stored {
-                Some(path) => look_up(&inner, path.parse()?).await?,
+            let old = match &write.stored_path {
+                Some(path) => match look_up(&inner, path.parse()?).await? {
+                    Ok(old) => old,
+                    Err(status) => {
+                        let reason = format!("get of the stored object: {status}");
+                        checker.add_not_evaluated(&write, &reason);
+                        let request = Request::from_parts(parts, Req::from(sent));
+                        return Ok(send(&inner, request).await?.map(Either::Left));
+                    }
+                },
                 None => None,
             };
-            if write.kind != WriteType::ServerComputed
+            let is_computed = write.write_type == WriteType::ServerComputed;
+            if !is_computed
                 && let Some(denial) = check_request(&checker, &write, old.as_ref(), &sent)?
             {
                 return respond(&denial);
             }
             let request = Request::from_parts(parts, Req::from(sent));
             let response = send(&inner, request).await?;
-            if write.kind != WriteType::ServerComputed {
+            if !is_computed {
                 return Ok(response.map(Either::Left));
             }
             let (parts, body) = response.into_parts();
@@ -192,7 +201,7 @@ fn check_request(
     old: Option<&Value>,
     sent: &[u8],
 ) -> Result<Option<Denial>, BoxError> {
-    if write.stored.is_some() && old.is_none() {
+    if write.stored_path.is_some() && old.is_none() {
         return Ok(None); // The API server reports the missing object.
     }
     let Some(new) = write.result(old, serde_json::from_slice(sent)?) else {
@@ -220,8 +229,8 @@ fn check_response(
     if !status.is_success() {
         return None;
     }
-    let built_in = write.built_in_kind().map(managed_by::Kind::name);
-    let expected = built_in.or(old.and_then(kind_of));
+    let known = write.known_kind().map(managed_by::Kind::name);
+    let expected = known.or(old.and_then(kind_of));
     if kind_of(&object).is_none() || expected.is_some_and(|kind| kind_of(&object) != Some(kind)) {
         checker.add_not_evaluated(write, "the response does not contain the object");
         return None;
@@ -229,8 +238,12 @@ fn check_response(
     checker.check(write, old, &object)
 }
 
-/// Returns the stored object, or `None` if there is none.
-async fn look_up<S, Req, B>(inner: &Mutex<S>, uri: Uri) -> Result<Option<Value>, BoxError>
+/// Returns the stored object, `None` if it does not exist, or the status of any other response, such as 403 if the user may not get the
+/// object.
+async fn look_up<S, Req, B>(
+    inner: &Mutex<S>,
+    uri: Uri,
+) -> Result<Result<Option<Value>, StatusCode>, BoxError>
 where
     S: Service<Request<Req>, Response = Response<B>>,
     S::Error: Into<BoxError>,
@@ -240,13 +253,13 @@ where
 {
     let request = Request::get(uri).body(Req::from(Bytes::new()))?;
     let response = send(inner, request).await?;
-    let is_found = response.status() == StatusCode::OK;
+    let status = response.status();
     let body = response.into_body().collect().await.map_err(Into::into)?;
-    if is_found {
-        Ok(Some(serde_json::from_slice(&body.to_bytes())?))
-    } else {
-        Ok(None)
-    }
+    Ok(match status {
+        StatusCode::OK => Ok(Some(serde_json::from_slice(&body.to_bytes())?)),
+        StatusCode::NOT_FOUND => Ok(None),
+        _ => Err(status),
+    })
 }
 
 fn respond<B>(denial: &Denial) -> Result<Checked<B>, BoxError> {

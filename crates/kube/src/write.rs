@@ -9,14 +9,14 @@ use serde_json::Value;
 pub(crate) struct Write {
     pub(crate) method: Method,
     pub(crate) path: String,
-    pub(crate) kind: WriteType,
+    pub(crate) write_type: WriteType,
     pub(crate) is_status: bool,
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) plural: String,
     pub(crate) namespace: String,
     /// Path of the stored object; `None` for a create.
-    pub(crate) stored: Option<String>,
+    pub(crate) stored_path: Option<String>,
 }
 
 /// Way in which a write specifies the new object.
@@ -47,30 +47,30 @@ impl Write {
             (Some("status"), None) => true,
             _ => return None,
         };
-        let kind = match (request.method(), name) {
+        let write_type = match (request.method(), name) {
             (&Method::POST, None) => WriteType::Create,
             (&Method::PUT, Some(_)) => WriteType::Replace,
             (&Method::PATCH, Some(_)) => WriteType::from_patch_type(request),
             _ => return None,
         };
-        let stored = name.map(|name| {
+        let stored_path = name.map(|name| {
             format!("{prefix}/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}")
         });
         Some(Self {
             method: request.method().clone(),
             path: path.to_owned(),
-            kind,
+            write_type,
             is_status,
             group: group.to_owned(),
             version: version.to_owned(),
             plural: plural.to_owned(),
             namespace: namespace.to_owned(),
-            stored,
+            stored_path,
         })
     }
 
     /// Returns the kind, if it is built into the library.
-    pub(crate) fn built_in_kind(&self) -> Option<&'static Kind<'static>> {
+    pub(crate) fn known_kind(&self) -> Option<&'static Kind<'static>> {
         let matches = |kind: &&&Kind<'_>| {
             kind.group() == self.group
                 && kind.plural() == self.plural
@@ -79,9 +79,9 @@ impl Write {
         kinds().iter().find(matches).copied()
     }
 
-    /// Returns the object that results from the write, or `None` if the client's patch is invalid, which the API server reports.
+    /// Returns the resulting object, or `None` if the patch is invalid, which the API server reports, or is server-computed.
     pub(crate) fn result(&self, stored: Option<&Value>, sent: Value) -> Option<Value> {
-        match (self.kind, stored) {
+        match (self.write_type, stored) {
             (WriteType::Create | WriteType::Replace, _) => Some(sent),
             (WriteType::Merge, Some(stored)) => {
                 let mut object = stored.clone();

@@ -18,10 +18,10 @@ const STATUS: &str = "/apis/batch/v1/namespaces/default/jobs/pi/status";
 const READY: &str = "status.ready: Invalid value: 2: cannot set more ready pods than active \
                      [job-status/ready-exceeds-active]";
 
-/// API server that returns `stored` for each read, and `result` for each write.
+/// API server that returns `stored`, or an error with its code, for each read, and `result` for each write.
 #[derive(Clone)]
 struct Server {
-    stored: Option<Value>,
+    stored: Result<Value, u16>,
     result: (u16, Value),
     writes: Arc<Mutex<Vec<String>>>,
 }
@@ -43,7 +43,7 @@ impl Server {
     fn new(stored: Value) -> Self {
         Self {
             result: (200, stored.clone()),
-            stored: Some(stored),
+            stored: Ok(stored),
             writes: Arc::default(),
         }
     }
@@ -51,8 +51,8 @@ impl Server {
     fn respond(&self, request: &Request<Full<Bytes>>) -> Response<Full<Bytes>> {
         let (status, body) = if request.method() == "GET" {
             match &self.stored {
-                Some(stored) => (200, stored.clone()),
-                None => (404, json!({})),
+                Ok(stored) => (200, stored.clone()),
+                Err(code) => (*code, json!({})),
             }
         } else {
             let write = format!("{} {}", request.method(), request.uri());
@@ -128,7 +128,7 @@ async fn an_apply_and_a_strategic_merge_are_evaluated_by_their_response() {
             let patch = ("PATCH", STATUS, patch_type);
             let (code, response) = server.call(&checks, patch, &json!({})).await;
             assert_eq!(code, expected, "{response}");
-            assert_eq!(checks.evaluated(), 1);
+            assert_eq!(checks.evaluated_count(), 1);
             if ready == 1 {
                 assert_eq!(response, job(&running(1)));
                 assert_eq!(checks.failures(), [""; 0]);
@@ -157,7 +157,7 @@ async fn an_apply_creates_an_object() {
     let mut invalid = job(&json!({}));
     invalid["spec"]["managedBy"] = json!("runner");
     let mut server = Server::new(invalid);
-    server.stored = None;
+    server.stored = Err(404);
     let checks = WriteCheckLayer::default();
     let apply = ("PATCH", JOB, "application/apply-patch+yaml");
     assert_eq!(server.call(&checks, apply, &json!({})).await.0, 422);
@@ -173,7 +173,7 @@ async fn a_response_without_the_object_is_not_evaluated() {
     assert_eq!(server.call(&checks, apply, &json!({})).await.0, 200);
     let expected = format!("PATCH {JOB}: the response does not contain the object");
     assert_eq!(
-        (checks.not_evaluated(), checks.evaluated()),
+        (checks.not_evaluated(), checks.evaluated_count()),
         (vec![expected], 0)
     );
 }
@@ -196,7 +196,7 @@ async fn a_json_patch_is_evaluated_before_it_is_sent() {
         *server.writes.lock().unwrap(),
         vec![format!("PATCH {STATUS}"); 2]
     );
-    assert_eq!(checks.evaluated(), 2);
+    assert_eq!(checks.evaluated_count(), 2);
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn a_write_of_one_resource_keeps_the_rest() {
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     let create = ("POST", jobs, "");
     assert_eq!(server.call(&checks, create, &job(&running(2))).await.0, 200);
-    assert_eq!(checks.evaluated(), 4);
+    assert_eq!(checks.evaluated_count(), 4);
 }
 
 /// kube-apiserver 1.36.0 and 1.36.1 deny what the rule only warns about.
@@ -251,12 +251,12 @@ async fn settings_declare_kinds_and_writers() {
         let sent = json!({"status": {"active": 1}});
         let (code, response) = server.call(&checks, patch, &sent).await;
         assert_eq!(code, expected, "{response}");
-        assert_eq!(checks.evaluated(), 1);
+        assert_eq!(checks.evaluated_count(), 1);
         // Other kinds have no rules.
         let mut other = Server::new(render.clone());
-        other.stored = Some(json!({"apiVersion": "acme.io/v1", "kind": "Other"}));
+        other.stored = Ok(json!({"apiVersion": "acme.io/v1", "kind": "Other"}));
         assert_eq!(other.call(&checks, patch, &sent).await.0, 200);
-        assert_eq!(checks.evaluated(), 1);
+        assert_eq!(checks.evaluated_count(), 1);
     }
 }
 
@@ -270,13 +270,30 @@ async fn writes_that_the_api_server_rejects_first_are_not_evaluated() {
         server.call(&checks, ("PUT", STATUS, ""), &stale).await.0,
         200
     );
-    server.stored = None;
+    server.stored = Err(404);
     let missing = job(&running(2));
     assert_eq!(
         server.call(&checks, ("PUT", STATUS, ""), &missing).await.0,
         200
     );
-    assert_eq!((checks.evaluated(), checks.failures().len()), (0, 0));
+    assert_eq!((checks.evaluated_count(), checks.failures().len()), (0, 0));
+}
+
+/// The user may lack the permission to get the object.
+#[tokio::test]
+async fn a_write_without_access_to_the_stored_object_is_not_evaluated() {
+    let mut server = Server::new(job(&json!({})));
+    server.stored = Err(403);
+    for (method, patch_type) in [("PUT", ""), ("PATCH", "application/apply-patch+yaml")] {
+        let checks = WriteCheckLayer::default();
+        let (code, _) = server
+            .call(&checks, (method, STATUS, patch_type), &job(&running(2)))
+            .await;
+        let reason = format!("{method} {STATUS}: get of the stored object: 403 Forbidden");
+        assert_eq!((code, checks.not_evaluated()), (200, vec![reason]));
+        assert_eq!((checks.evaluated_count(), checks.failures().len()), (0, 0));
+    }
+    assert_eq!(server.writes.lock().unwrap().len(), 2);
 }
 
 /// A watch does not end, so the layer passes its response through.

@@ -282,7 +282,7 @@ impl<'a> FieldError<'a> {
         )
     }
 
-    /// Formats the error for a warning, without the parts that the value implies.
+    /// Formats the error for a warning: with the short detail and without the error type, or in full if neither a value nor an access error implies the type.
     fn short_message(&self, release: Release) -> String {
         let short_detail = self.short_detail.as_ref().unwrap_or(&self.detail);
         match self.value.text(release) {

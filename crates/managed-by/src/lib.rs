@@ -1,4 +1,4 @@
-//! Validates `managedBy` and the status of Kubernetes workloads like kube-apiserver, and adds checks that kube-apiserver lacks.
+//! Validates `managedBy` and the status of Kubernetes workloads the way kube-apiserver does, and adds checks that kube-apiserver lacks.
 //!
 //! [`AdmissionRequest::from_json`] decodes a request, [`Settings::from_json`] parses the admin's settings, and [`review`] returns a
 //! [`Verdict`]. [`rules`] and [`kinds`] list the rules and kinds. The library has no I/O, no clock and no global state. Front ends,

@@ -128,7 +128,7 @@ impl ReleaseSet {
 
     /// Returns the releases that are not in the other set.
     #[must_use]
-    pub const fn without(self, other: Self) -> Self {
+    pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
@@ -254,7 +254,7 @@ mod tests {
         }
         let (one, other) = (set(&["1.30", "1.31"]), set(&["1.31", "1.32"]));
         assert_eq!(one.union(other).to_string(), "1.30 to 1.32");
-        assert_eq!(one.without(other).to_string(), "1.30");
+        assert_eq!(one.difference(other).to_string(), "1.30");
         assert_eq!(ReleaseSet::all().to_string(), "1.30 to 1.37");
     }
 }

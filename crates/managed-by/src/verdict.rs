@@ -15,7 +15,7 @@ use crate::upstream::go;
 /// Maximum length of a warning in bytes. kube-apiserver truncates longer ones.
 const MAX_WARNING: usize = 256;
 
-/// Maximum number of warnings. kube-apiserver forwards 4,096 bytes of warnings in total.
+/// Maximum number of warnings, not counting `upstream_rules_warning`: kube-apiserver forwards 4,096 bytes of warnings in total.
 const MAX_WARNINGS: usize = 15;
 
 /// Maximum length of an audit annotation in bytes. The API server has no limit, but audit backends do.
@@ -106,7 +106,7 @@ impl Verdict<'_> {
             quote_truncated(&kind.group),
             quote_truncated(&kind.version),
         );
-        Self::allowed().warning(warning)
+        Self::allowed().with_warning(warning)
     }
 
     /// Creates a verdict that allows a pod without evaluating it. The audit annotation contains the reason.
@@ -132,7 +132,7 @@ impl Verdict<'_> {
                 Self::denied(503, format!("{text}: {reason}; try again [{id}]"))
             }
             OnLookupFailure::Allow => {
-                Self::allowed().warning(format!("{text}; the pod was not validated [{id}]"))
+                Self::allowed().with_warning(format!("{text}; the pod was not validated [{id}]"))
             }
         };
         let annotation = truncate(format!("Job {name}: {reason}"), MAX_ANNOTATION);
@@ -161,7 +161,7 @@ impl Verdict<'_> {
         }
     }
 
-    fn warning(mut self, warning: String) -> Self {
+    fn with_warning(mut self, warning: String) -> Self {
         self.warnings.push(truncate(warning, MAX_WARNING));
         self
     }

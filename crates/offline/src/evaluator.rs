@@ -37,11 +37,11 @@ pub struct ObjectReport {
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct ReportedFinding {
     /// The rule; in JSON its id, as accepted by `explain`.
-    #[serde(serialize_with = "rule_id")]
+    #[serde(serialize_with = "serialize_rule_id")]
     #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static Rule,
     /// The enforcement of the rule: deny or warn.
-    #[serde(serialize_with = "as_str")]
+    #[serde(serialize_with = "serialize_enforcement")]
     #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: Enforcement,
     /// Path of the field from the object's root: `status.conditions[0].type`. For a missing field, the path it would have.
@@ -153,12 +153,15 @@ impl ObjectReport {
     }
 }
 
-fn rule_id<S: Serializer>(rule: &Rule, json: S) -> Result<S::Ok, S::Error> {
+fn serialize_rule_id<S: Serializer>(rule: &Rule, json: S) -> Result<S::Ok, S::Error> {
     json.serialize_str(rule.id())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn as_str<S: Serializer>(enforcement: &Enforcement, json: S) -> Result<S::Ok, S::Error> {
+fn serialize_enforcement<S: Serializer>(
+    enforcement: &Enforcement,
+    json: S,
+) -> Result<S::Ok, S::Error> {
     json.serialize_str(enforcement.as_str())
 }
 

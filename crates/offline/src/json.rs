@@ -105,7 +105,7 @@ pub(crate) fn is_equal(a: Option<&str>, b: Option<&str>) -> bool {
 /// Formats a `serde_json` error without its position.
 pub(crate) fn error_text(error: &serde_json::Error) -> String {
     if error.is_data() {
-        return "not JSON: expected an object".to_owned();
+        return "expected a JSON object".to_owned();
     }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn last_of_equal_members_wins() {
+    fn last_duplicate_member_wins() {
         let members = Members::parse("{\"a\":1,\"b\":null,\"a\":\"x\"}").unwrap();
         assert_eq!(members.get("a"), Some("\"x\""));
         assert_eq!(members.string("a").as_deref(), Some("x"));

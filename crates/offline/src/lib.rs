@@ -11,7 +11,7 @@
 //!
 //! let text = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec:\n  managedBy: kubernetes.io/job-controler\n";
 //! let evaluator = Evaluator::new(Settings::default(), None);
-//! for document in Document::all(text) {
+//! for document in Document::parse_all(text) {
 //!     let document = document?;
 //!     for object in manifest::objects(&document) {
 //!         let object = object?;
@@ -19,7 +19,7 @@
 //!         let request = object.request("default", &user);
 //!         let report = request.with_request(|request| evaluator.evaluate(request))?;
 //!         assert_eq!(report.findings[0].rule.id(), "managed-by/reserved-domain");
-//!         let located = document.locate(&object.path_of(&report.findings[0].path));
+//!         let located = document.locate(&object.document_path(&report.findings[0].path));
 //!         assert_eq!((located.line, located.column), (5, 14));
 //!     }
 //! }
@@ -43,7 +43,7 @@ mod text;
 mod unknown_field;
 mod unwrapper;
 
-pub use document::{Document, Located};
+pub use document::{Document, ValueLocation};
 pub use evaluator::{Evaluator, ObjectReport, ReleaseDecisions, ReportedFinding};
 pub use operation::Operation;
 pub use path::Path;
@@ -51,7 +51,7 @@ pub use replay::{RecordPosition, Replay, StatusWriterCollector, Step, Tally};
 pub use request::Request;
 pub use settings::{SettingsText, with_overrides};
 pub use skipped::{SkipReason, SkippedRecord};
-pub use split::{SourceDocument, complete, received_time, split_documents};
+pub use split::{SourceDocument, complete_len, received_time, split_documents};
 pub use text::{MalformedText, decode};
 pub use unknown_field::UnknownField;
 pub use unwrapper::Unwrapper;

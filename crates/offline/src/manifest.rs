@@ -83,7 +83,7 @@ impl Object<'_> {
     }
 
     /// Converts a path in the object to a path in the document.
-    pub fn path_of(&self, path: &str) -> Path {
+    pub fn document_path(&self, path: &str) -> Path {
         Path::parse(&self.path).join(&Path::parse(path))
     }
 

@@ -57,7 +57,7 @@ impl Request<'_> {
             .and_then(|object| serde_json::to_string(&object).ok());
         let intermediate = intermediate
             .as_deref()
-            .map(|json| self.state.with_text(json));
+            .map(|json| self.state.decode_text(json));
         let (object, intermediate) = (&*object, intermediate.as_ref());
         let change = match (self.operation, old.as_deref()) {
             (Operation::UpdateStatus, Some(old)) => Change::UpdateStatus {

@@ -31,10 +31,14 @@ impl<'t> SettingsText<'t> {
     pub fn find(text: &'t str) -> Result<(Vec<Self>, Vec<Self>), MalformedText> {
         let mut all = Vec::new();
         let mut others = Vec::new();
-        for document in Document::all(text) {
+        for document in Document::parse_all(text) {
             let document = Rc::new(document?);
             for policy in policies(document.json()) {
-                let list = if policy.is_own { &mut all } else { &mut others };
+                let list = if policy.is_this_policy {
+                    &mut all
+                } else {
+                    &mut others
+                };
                 list.push(Self {
                     document: Rc::clone(&document),
                     path: Path::parse(&policy.path),
@@ -63,7 +67,7 @@ impl<'t> SettingsText<'t> {
     }
 
     /// Returns the path in the document for the path of a problem.
-    pub fn path_of(&self, problem: &str) -> Path {
+    pub fn document_path(&self, problem: &str) -> Path {
         match problem {
             "settings" => self.path.clone(),
             path => self.path.join(&Path::parse(path)),
@@ -75,7 +79,7 @@ impl<'t> SettingsText<'t> {
 struct Policy<'j> {
     /// True for standalone settings, and if the module's name looks like a module of this project:
     /// `.../managed-by-policy:v1`, `annotated-policy.wasm`.
-    is_own: bool,
+    is_this_policy: bool,
     /// Path of the settings in the document.
     path: String,
     settings: &'j str,
@@ -88,7 +92,7 @@ impl<'j> Policy<'j> {
         let module = members.string("module").unwrap_or_default();
         let name = module.rsplit('/').next().unwrap_or_default();
         Self {
-            is_own: name.contains("managed-by")
+            is_this_policy: name.contains("managed-by")
                 || name.starts_with("annotated-")
                 || name.is_empty(),
             path: format!("{path}{dot}settings"),
@@ -111,7 +115,7 @@ impl<'j> Policy<'j> {
 fn policies(json: &str) -> Vec<Policy<'_>> {
     let standalone = || {
         vec![Policy {
-            is_own: true,
+            is_this_policy: true,
             path: String::new(),
             settings: json,
         }]

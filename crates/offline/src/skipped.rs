@@ -18,7 +18,7 @@ pub struct SkippedRecord {
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
-    /// Not JSON, such as a truncated line.
+    /// Not a JSON object, such as a truncated line or an array.
     NotJson,
     /// JSON of an unexpected kind.
     UnknownDocument,

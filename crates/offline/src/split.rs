@@ -5,7 +5,7 @@
 //! truncated document therefore does not affect others.
 
 /// Returns the length of the complete documents at the start of the bytes; with `is_last`, all bytes are complete.
-pub fn complete(bytes: &[u8], is_last: bool) -> usize {
+pub fn complete_len(bytes: &[u8], is_last: bool) -> usize {
     if is_last {
         return bytes.len();
     }
@@ -23,7 +23,7 @@ pub struct SourceDocument<'a> {
     pub lines_before: u64,
 }
 
-/// Splits complete bytes (see [`complete`]) into documents, and returns the number of lines. The first document may be the
+/// Splits complete bytes (see [`complete_len`]) into documents, and returns the number of lines. The first document may be the
 /// rest of a truncated one.
 pub fn split_documents(
     bytes: &[u8],

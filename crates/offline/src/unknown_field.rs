@@ -95,7 +95,7 @@ mod tests {
     /// Returns the unknown fields of an object, each with the intended path and the replacement key.
     fn found(json: &str, settings: &str) -> Vec<String> {
         let evaluator = Evaluator::new(Settings::from_json(settings.as_bytes()).unwrap(), None);
-        let document = Document::all(json).remove(0).unwrap();
+        let document = Document::parse_all(json).remove(0).unwrap();
         let object = manifest::objects(&document).remove(0).unwrap();
         let user = UserInfo::default();
         let request = object.request("default", &user);
@@ -182,7 +182,7 @@ mod tests {
                 "{\"apiVersion\": \"batch/v1\", \"kind\": \"CronJob\", ",
                 1,
             );
-            let document = Document::all(&job).remove(0).unwrap();
+            let document = Document::parse_all(&job).remove(0).unwrap();
             assert_eq!(manifest::objects(&document).len(), 1);
         }
     }

@@ -3,11 +3,11 @@
 use managed_by_offline::Document;
 use serde_json::Value;
 
-const ANSWERS: &str = include_str!("../../../parity/kubectl/results.ndjson");
+const RESULTS: &str = include_str!("../../../parity/kubectl/results.ndjson");
 const PAGE: &str = include_str!("../../../parity/README.md");
 
 /// Rows that kubectl accepts and this project rejects, with the position.
-const REFUSED: [&str; 8] = [
+const ONLY_KUBECTL_ACCEPTS: [&str; 8] = [
     "binary",
     "NEL as a line end",
     "LS as a line end",
@@ -19,7 +19,7 @@ const REFUSED: [&str; 8] = [
 ];
 
 /// Rows that kubectl rejects and this project accepts. This is harmless, because kubectl does not send such a document.
-const READ: [&str; 22] = [
+const ONLY_KUBECTL_REJECTS: [&str; 22] = [
     "a key twice in a flow map",
     "a tab after a dash",
     "a tab in a flow map",
@@ -47,7 +47,7 @@ const READ: [&str; 22] = [
 /// Returns the documents before the first malformed part, as JSON, and the error.
 fn read(text: &str) -> (Vec<String>, Option<String>) {
     let (mut documents, mut malformed) = (Vec::new(), None);
-    Document::each(text, |document| match document {
+    Document::for_each(text, |document| match document {
         Ok(document) if malformed.is_none() => documents.push(document.json().to_owned()),
         Ok(_) => {}
         Err(error) => malformed = malformed.take().or_else(|| Some(error.to_string())),
@@ -84,8 +84,9 @@ fn is_same(a: &str, b: &str) -> bool {
 #[test]
 fn yaml_scalars_match_kubectl() {
     let mut wrong = Vec::new();
-    let (mut both, mut refused, mut more, mut neither) = (0, Vec::new(), Vec::new(), 0);
-    for line in ANSWERS.lines() {
+    let (mut both, mut only_kubectl_accepts, mut only_kubectl_rejects, mut neither) =
+        (0, Vec::new(), Vec::new(), 0);
+    for line in RESULTS.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let name = row["name"].as_str().unwrap();
         let (documents, malformed) = read(row["text"].as_str().unwrap());
@@ -93,8 +94,8 @@ fn yaml_scalars_match_kubectl() {
         let expected: Vec<_> = expected.iter().map(|d| d.as_str().unwrap()).collect();
         let is_as_long = documents.len() == expected.len();
         match (row["error"].as_str(), &malformed) {
-            (None, Some(_)) => refused.push(name.to_owned()),
-            (Some(_), None) => more.push(name.to_owned()),
+            (None, Some(_)) => only_kubectl_accepts.push(name.to_owned()),
+            (Some(_), None) => only_kubectl_rejects.push(name.to_owned()),
             (None, None) if is_as_long => both += 1,
             (None, None) => wrong.push(format!("{name}: {documents:?} and not {expected:?}")),
             (Some(_), Some(_)) => neither += 1,
@@ -104,18 +105,27 @@ fn yaml_scalars_match_kubectl() {
             wrong.push(format!("{name}: {documents:?} and not {expected:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?} {refused:#?} {more:#?}");
-    assert_eq!(refused, REFUSED);
-    assert_eq!(more, READ);
+    assert!(
+        wrong.is_empty(),
+        "{wrong:#?} {only_kubectl_accepts:#?} {only_kubectl_rejects:#?}"
+    );
+    assert_eq!(only_kubectl_accepts, ONLY_KUBECTL_ACCEPTS);
+    assert_eq!(only_kubectl_rejects, ONLY_KUBECTL_REJECTS);
     assert_eq!((both, neither), (86, 29));
     let sentence = format!(
         "Both read {both} of the {} texts alike, and both reject {neither}. ",
-        ANSWERS.lines().count()
+        RESULTS.lines().count()
     );
     for sentence in [
         sentence,
-        format!("The command line alone rejects {}, such as", REFUSED.len()),
-        format!("kubectl alone rejects {}, such as", READ.len()),
+        format!(
+            "The command line alone rejects {}, such as",
+            ONLY_KUBECTL_ACCEPTS.len()
+        ),
+        format!(
+            "kubectl alone rejects {}, such as",
+            ONLY_KUBECTL_REJECTS.len()
+        ),
     ] {
         assert!(PAGE.contains(&sentence), "{sentence}");
     }

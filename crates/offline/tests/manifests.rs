@@ -39,7 +39,7 @@ fn build(request: &Request<'_>) -> Built {
 
 fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
     let text = json.to_string();
-    let documents = Document::all(&text);
+    let documents = Document::parse_all(&text);
     let document = documents.first().unwrap().as_ref().unwrap();
     then(
         manifest::objects(document)
@@ -176,7 +176,7 @@ fn only_stored_status_counts_towards_the_size() {
 #[test]
 fn list_requires_an_array_of_items() {
     let text = r#"{"apiVersion":"batch/v1","kind":"JobList","items":{"a":{}}}"#;
-    let documents = Document::all(text);
+    let documents = Document::parse_all(text);
     let objects = manifest::objects(documents.first().unwrap().as_ref().unwrap());
     let malformed = objects.into_iter().map(|object| object.unwrap_err().text);
     assert_eq!(

@@ -203,7 +203,7 @@ impl<'s> ReportBuilder<'s> {
         };
         let denied_by = releases_with(Outcome::Denied);
         let conforms_to = if self.skipped == 0 {
-            releases_with(Outcome::Passed).without(denied_by)
+            releases_with(Outcome::Passed).difference(denied_by)
         } else {
             ReleaseSet::default()
         };

@@ -23,71 +23,71 @@ pub(crate) fn diff_lines(field: &str, before: &Value, after: &Value) -> Vec<Diff
     let mut lines = Vec::new();
     let present = |value: &Value| !value.is_null();
     match (present(before), present(after)) {
-        (true, true) => both(&mut lines, "", &key(field), before, after),
-        (true, false) => single(&mut lines, Marker::Removed, "", &key(field), before),
-        (false, true) => single(&mut lines, Marker::Added, "", &key(field), after),
+        (true, true) => diff_value(&mut lines, "", &key(field), before, after),
+        (true, false) => push_value(&mut lines, Marker::Removed, "", &key(field), before),
+        (false, true) => push_value(&mut lines, Marker::Added, "", &key(field), after),
         (false, false) => {}
     }
     lines
 }
 
 /// Adds the lines of a value that exists before and after the change. `label` is the key, or `- ` for an item of an array.
-fn both(lines: &mut Vec<DiffLine>, indent: &str, label: &str, before: &Value, after: &Value) {
+fn diff_value(lines: &mut Vec<DiffLine>, indent: &str, label: &str, before: &Value, after: &Value) {
     let inner = format!("{indent}  ");
     match (before, after) {
-        _ if before == after => single(lines, Marker::Unchanged, indent, label, before),
+        _ if before == after => push_value(lines, Marker::Unchanged, indent, label, before),
         (Value::Object(old), Value::Object(new)) if !old.is_empty() && !new.is_empty() => {
-            push(lines, Marker::Unchanged, indent, label, "");
+            push_line(lines, Marker::Unchanged, indent, label, "");
             for (name, old) in old {
                 match new.get(name) {
-                    Some(new) => both(lines, &inner, &key(name), old, new),
-                    None => single(lines, Marker::Removed, &inner, &key(name), old),
+                    Some(new) => diff_value(lines, &inner, &key(name), old, new),
+                    None => push_value(lines, Marker::Removed, &inner, &key(name), old),
                 }
             }
             for (name, new) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
-                single(lines, Marker::Added, &inner, &key(name), new);
+                push_value(lines, Marker::Added, &inner, &key(name), new);
             }
         }
         (Value::Array(old), Value::Array(new)) if !old.is_empty() && !new.is_empty() => {
-            push(lines, Marker::Unchanged, indent, label, "");
+            push_line(lines, Marker::Unchanged, indent, label, "");
             for (old, new) in old.iter().zip(new) {
-                both(lines, &inner, "-", old, new);
+                diff_value(lines, &inner, "-", old, new);
             }
             for old in old.iter().skip(new.len()) {
-                single(lines, Marker::Removed, &inner, "-", old);
+                push_value(lines, Marker::Removed, &inner, "-", old);
             }
             for new in new.iter().skip(old.len()) {
-                single(lines, Marker::Added, &inner, "-", new);
+                push_value(lines, Marker::Added, &inner, "-", new);
             }
         }
         _ => {
-            single(lines, Marker::Removed, indent, label, before);
-            single(lines, Marker::Added, indent, label, after);
+            push_value(lines, Marker::Removed, indent, label, before);
+            push_value(lines, Marker::Added, indent, label, after);
         }
     }
 }
 
 /// Adds the lines of a value with one marker.
-fn single(lines: &mut Vec<DiffLine>, marker: Marker, indent: &str, label: &str, value: &Value) {
+fn push_value(lines: &mut Vec<DiffLine>, marker: Marker, indent: &str, label: &str, value: &Value) {
     let inner = format!("{indent}  ");
     match value {
         Value::Object(members) if !members.is_empty() => {
-            push(lines, marker, indent, label, "");
+            push_line(lines, marker, indent, label, "");
             for (name, value) in members {
-                single(lines, marker, &inner, &key(name), value);
+                push_value(lines, marker, &inner, &key(name), value);
             }
         }
         Value::Array(items) if !items.is_empty() => {
-            push(lines, marker, indent, label, "");
+            push_line(lines, marker, indent, label, "");
             for item in items {
-                single(lines, marker, &inner, "-", item);
+                push_value(lines, marker, &inner, "-", item);
             }
         }
-        scalar => push(lines, marker, indent, label, &format!(" {scalar}")),
+        scalar => push_line(lines, marker, indent, label, &format!(" {scalar}")),
     }
 }
 
-fn push(lines: &mut Vec<DiffLine>, marker: Marker, indent: &str, label: &str, value: &str) {
+fn push_line(lines: &mut Vec<DiffLine>, marker: Marker, indent: &str, label: &str, value: &str) {
     let text = format!("{indent}{label}{value}");
     lines.push(DiffLine { marker, text });
 }

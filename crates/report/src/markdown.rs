@@ -84,7 +84,7 @@ fn write_untested(report: &ConformanceReport, out: &mut String) -> fmt::Result {
     let count = untested.len();
     writeln!(
         out,
-        "<details><summary>Untested rules, which is not a pass: {count}</summary>\n"
+        "<details><summary>Untested rules (not a pass): {count}</summary>\n"
     )?;
     for rule in untested {
         writeln!(out, "- {}: {}", rule_link(rule.rule), rule.title)?;

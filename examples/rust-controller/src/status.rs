@@ -21,7 +21,7 @@ pub struct Progress {
 }
 
 /// First minor release that requires `SuccessCriteriaMet` before `Complete`. 1.30 denies this condition.
-const ANNOUNCES_SUCCESS: u32 = 31;
+const MIN_MINOR_SUCCESS_CRITERIA_MET: u32 = 31;
 
 /// Returns the next status, or the old one if nothing changes.
 ///
@@ -71,7 +71,7 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
             set(&mut status, "Failed", "True", now);
         }
     } else if has_succeeded {
-        if minor >= ANNOUNCES_SUCCESS {
+        if minor >= MIN_MINOR_SUCCESS_CRITERIA_MET {
             set(&mut status, "SuccessCriteriaMet", "True", now);
         }
         if no_pods {

@@ -37,7 +37,7 @@ impl Cluster {
     }
 
     /// Reconciles with a state of the pods, and expects no denial.
-    fn sees(&mut self, progress: Progress) {
+    fn reconcile(&mut self, progress: Progress) {
         self.seconds += 10;
         let now = Time(Timestamp::from_second(self.seconds).unwrap());
         let status = Some(next(&self.job, progress, &now, minor(self.release)));
@@ -74,14 +74,14 @@ fn pods(active: i32, terminating: i32, succeeded: i32, failed: i32) -> Progress 
 fn a_job_succeeds() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, false);
-        cluster.sees(pods(2, 0, 0, 0));
-        cluster.sees(pods(1, 0, 1, 0));
-        cluster.sees(pods(0, 1, 2, 0));
+        cluster.reconcile(pods(2, 0, 0, 0));
+        cluster.reconcile(pods(1, 0, 1, 0));
+        cluster.reconcile(pods(0, 1, 2, 0));
         assert!(!cluster.has_condition("Complete"));
-        cluster.sees(pods(0, 0, 2, 0));
+        cluster.reconcile(pods(0, 0, 2, 0));
         assert!(cluster.has_condition("Complete"));
         // Late updates have no effect.
-        cluster.sees(pods(1, 0, 0, 5));
+        cluster.reconcile(pods(1, 0, 0, 5));
     }
 }
 
@@ -89,11 +89,11 @@ fn a_job_succeeds() {
 fn a_job_fails() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, false);
-        cluster.sees(pods(2, 0, 0, 0));
-        cluster.sees(pods(1, 1, 1, 2));
+        cluster.reconcile(pods(2, 0, 0, 0));
+        cluster.reconcile(pods(1, 1, 1, 2));
         assert!(cluster.has_condition("FailureTarget") && !cluster.has_condition("Failed"));
         // Enough pods have succeeded, but the failure has been announced.
-        cluster.sees(pods(0, 0, 2, 2));
+        cluster.reconcile(pods(0, 0, 2, 2));
         assert!(cluster.has_condition("Failed"));
     }
 }
@@ -102,20 +102,20 @@ fn a_job_fails() {
 fn a_job_is_suspended_rescheduled_and_resumed() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
-        cluster.sees(pods(0, 0, 0, 0));
+        cluster.reconcile(pods(0, 0, 0, 0));
         assert_eq!(cluster.suspend(false, "a"), []);
-        cluster.sees(pods(2, 0, 0, 0));
-        cluster.sees(pods(1, 0, 1, 0));
+        cluster.reconcile(pods(2, 0, 0, 0));
+        cluster.reconcile(pods(1, 0, 1, 0));
         assert_eq!(cluster.suspend(true, ""), []);
         // The pods are still terminating.
-        cluster.sees(pods(0, 2, 1, 0));
+        cluster.reconcile(pods(0, 2, 1, 0));
         assert!(!cluster.has_condition("Suspended"));
-        cluster.sees(pods(0, 0, 1, 0));
+        cluster.reconcile(pods(0, 0, 1, 0));
         assert!(cluster.has_condition("Suspended"));
         assert_eq!(cluster.suspend(false, "b"), []);
         // The other cluster starts at zero.
-        cluster.sees(pods(1, 0, 0, 0));
-        cluster.sees(pods(0, 0, 2, 0));
+        cluster.reconcile(pods(1, 0, 0, 0));
+        cluster.reconcile(pods(0, 0, 2, 0));
         assert!(cluster.has_condition("Complete"));
     }
 }

@@ -40,7 +40,7 @@ impl Store {
     }
 
     /// Stores the runner's annotation.
-    fn note(&self, progress: &Value) {
+    fn set_progress(&self, progress: &Value) {
         let mut job = self.0.lock().unwrap();
         let annotations = job.metadata.annotations.get_or_insert_default();
         annotations.insert(PROGRESS.to_owned(), progress.to_string());
@@ -103,7 +103,7 @@ async fn every_write_of_the_reconciler_is_accepted() {
             json!({"active": 1, "ready": 1}),
             json!({"succeeded": 1}),
         ] {
-            store.note(&progress);
+            store.set_progress(&progress);
             reconcile(Arc::new(store.job()), Arc::clone(&context))
                 .await
                 .unwrap();
@@ -122,7 +122,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
         client: client(&store, &checks),
         minor: 30,
     });
-    store.note(&json!({"succeeded": 1}));
+    store.set_progress(&json!({"succeeded": 1}));
     let error = reconcile(Arc::new(store.job()), context).await.unwrap_err();
     let message = "Job.batch \"pi\" is invalid: status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
     assert!(error.to_string().contains(message), "{error}");
@@ -191,7 +191,7 @@ async fn writes_of_every_form_are_evaluated() {
         ["PUT", "PATCH", "PATCH", "PATCH", "POST", "PUT", "PUT"]
     );
     assert_eq!(
-        (checks.not_evaluated(), checks.evaluated()),
+        (checks.not_evaluated(), checks.evaluated_count()),
         (Vec::new(), 12)
     );
 }

@@ -25,7 +25,7 @@ func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
 		t.Errorf("%v", err)
 	}
 	// There is no caller to report, because the code under test calls the API server.
-	reporter := report.To(t, report.Options{})
+	reporter := report.New(t, report.Options{})
 	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
 		findings, err := policy.CheckRequest(ctx, &request.AdmissionRequest)
 		if err != nil {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use managed_by::{Settings, kinds};
 use serde_json::{Map, Value, json};
 
-use super::{Generator, merge};
+use super::{Generator, set_member};
 
 #[expect(
     clippy::expect_used,
@@ -78,7 +78,7 @@ impl Generator {
             self.workload(target)
         };
         if self.one_in(2) {
-            merge(&mut object, "status", json!({"active": 1}));
+            set_member(&mut object, "status", json!({"active": 1}));
         }
         let written = if group == "ray.io" {
             self.pick(&["v1", "v1alpha1"])
@@ -98,7 +98,7 @@ impl Generator {
             "object": object,
         });
         if write[0] != "CREATE" {
-            merge(&mut request, "oldObject", old);
+            set_member(&mut request, "oldObject", old);
         }
         request
     }
@@ -112,9 +112,9 @@ impl Generator {
         }
         let spec = value.get("spec").cloned().unwrap_or_default();
         if !self.one_in(4) {
-            merge(&mut object, "spec", spec);
+            set_member(&mut object, "spec", spec);
         } else if self.one_in(2) {
-            merge(&mut object, "spec", json!({}));
+            set_member(&mut object, "spec", json!({}));
         }
         object
     }
@@ -153,7 +153,7 @@ impl Generator {
             for _ in 0..self.below(4) {
                 let name = self.one_of(names).as_str().unwrap_or_default();
                 let value = self.derive(value);
-                merge(&mut object, name, value);
+                set_member(&mut object, name, value);
             }
             return object;
         }
@@ -164,7 +164,7 @@ impl Generator {
             let (key, n) = optional.unwrap_or((key, 1));
             if self.one_in(n) {
                 let value = self.derive(value);
-                merge(&mut object, key, value);
+                set_member(&mut object, key, value);
             }
         }
         object

@@ -55,7 +55,7 @@ pub fn sample() -> Vec<Case> {
     (0..SAMPLE).map(|n| generator.case(n)).collect()
 }
 
-/// The committed sample of changes of a template.
+/// Generates the committed template changes.
 pub fn template_sample() -> Vec<Case> {
     let mut generator = Generator::new(SAMPLE_SEED);
     (0..TEMPLATE_SAMPLE)
@@ -131,7 +131,7 @@ impl Generator {
             new.into(),
         );
         if self.one_in(8) {
-            self.disturb(&mut case);
+            self.corrupt(&mut case);
         }
         case
     }
@@ -177,36 +177,36 @@ impl Generator {
     }
 
     /// Makes a change that no controller makes: removes parts, or writes another spec, null or a wrong type.
-    fn disturb(&mut self, case: &mut Case) {
+    fn corrupt(&mut self, case: &mut Case) {
         let old = case.old_object.as_mut();
         let side = if self.one_in(2) { old } else { None };
         let object = side.unwrap_or(&mut case.object);
         let part = self.pick(&["spec", "status"]);
         match self.below(8) {
             0 => drop(object.as_object_mut().map(|o| o.remove(part))),
-            1 => merge(object, part, Value::Null),
+            1 => set_member(object, part, Value::Null),
             2 | 3 => {
                 let spec = self.spec();
-                merge(&mut case.object, "spec", spec);
+                set_member(&mut case.object, "spec", spec);
             }
             4 => {
                 let name = json!({"name": "<\"é&", "namespace": "default", "uid": "1", "resourceVersion": "7"});
-                merge(&mut case.object, "metadata", name.clone());
+                set_member(&mut case.object, "metadata", name.clone());
                 if let Some(old) = &mut case.old_object {
-                    merge(old, "metadata", name);
+                    set_member(old, "metadata", name);
                 }
             }
             5 => {
                 let odd = self.one_of(&VALUES.odd).clone();
                 if let Some(status) = object.get_mut("status") {
                     let field = self.one_of(&VALUES.fields);
-                    merge(status, field, odd);
+                    set_member(status, field, odd);
                 }
             }
             _ => {
                 let field = self.one_of(&VALUES.spec_fields);
                 if let Some(spec) = object.get_mut("spec") {
-                    merge(spec, field, Value::Null);
+                    set_member(spec, field, Value::Null);
                 }
             }
         }
@@ -261,10 +261,10 @@ impl Generator {
         if indexed {
             for phase in &mut phases {
                 if self.one_in(2) {
-                    merge(phase, "completedIndexes", self.indexes().into());
+                    set_member(phase, "completedIndexes", self.indexes().into());
                 }
                 if limited && self.one_in(2) {
-                    merge(phase, "failedIndexes", self.indexes().into());
+                    set_member(phase, "failedIndexes", self.indexes().into());
                 }
             }
         }
@@ -371,7 +371,7 @@ impl Generator {
         match self.below(60) {
             0 => entry = Value::Null,
             1 => drop(entry.as_object_mut().map(|e| e.remove("type"))),
-            2 => merge(&mut entry, "status", Value::Null),
+            2 => set_member(&mut entry, "status", Value::Null),
             _ => {}
         }
         let at = usize::try_from(self.below(list.len() as u64)).unwrap_or_default();
@@ -384,7 +384,7 @@ impl Generator {
     }
 }
 
-fn merge(object: &mut Value, key: &str, value: Value) {
+fn set_member(object: &mut Value, key: &str, value: Value) {
     if let Some(object) = object.as_object_mut() {
         object.insert(key.to_owned(), value);
     }
@@ -394,16 +394,16 @@ fn merge(object: &mut Value, key: &str, value: Value) {
 fn with_template(suspend: bool, pod: &Value, metadata: &Value, status: &Value) -> Value {
     let mut job = job();
     let parts = json!({"suspend": suspend, "template": {"metadata": metadata, "spec": pod}});
-    add(&mut job, &json!({"spec": parts, "status": status}));
+    merge(&mut job, &json!({"spec": parts, "status": status}));
     job
 }
 
 /// Merges members into an object recursively.
-fn add(object: &mut Value, more: &Value) {
+fn merge(object: &mut Value, more: &Value) {
     match (object, more) {
         (Value::Object(object), Value::Object(more)) => {
             for (key, value) in more {
-                add(object.entry(key).or_insert_with(|| json!({})), value);
+                merge(object.entry(key).or_insert_with(|| json!({})), value);
             }
         }
         (place, value) => *place = value.clone(),

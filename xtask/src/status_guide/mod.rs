@@ -11,7 +11,7 @@ use managed_by::{Release, ReleaseSet, Rule, RuleSource, rules};
 use serde_json::json;
 
 use crate::generated::{Generated, between_marks, read};
-use crate::releases::{Denial, accepting, denials, spec_update, status_update};
+use crate::releases::{Denial, accepting_releases, denials, spec_update, status_update};
 pub use states::{END, State, states, step};
 use states::{START, conditions};
 
@@ -48,15 +48,15 @@ fn transitions() -> Result<String> {
                 continue;
             }
             let request = step(from, to);
-            let accepting = accepting(&request)?;
-            let cell = if accepting == ReleaseSet::all() {
+            let accepting_releases = accepting_releases(&request)?;
+            let cell = if accepting_releases == ReleaseSet::all() {
                 "yes".to_owned()
-            } else if accepting.is_empty() {
+            } else if accepting_releases.is_empty() {
                 let id = most_common(&denials(&request)?)?.id();
                 let name = id.trim_start_matches("job-status/");
                 format!("no: [{name}](../rules/{id}.md)")
             } else {
-                format!("{accepting}")
+                format!("{accepting_releases}")
             };
             write!(text, " {cell} |")?;
         }
@@ -134,8 +134,11 @@ fn changed_behavior(release: Release) -> Result<Vec<String>> {
     };
     let mut lines = Vec::new();
     for (description, request) in updates {
-        let accepting = accepting(&request)?;
-        match (accepting.contains(before), accepting.contains(release)) {
+        let accepting_releases = accepting_releases(&request)?;
+        match (
+            accepting_releases.contains(before),
+            accepting_releases.contains(release),
+        ) {
             (false, true) => lines.push(description.to_owned()),
             (true, false) => lines.push(format!("no longer: {description}")),
             _ => {}

@@ -15,8 +15,8 @@ use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::exit::{CliError, ExitStatus};
-use crate::format::{count_of, number};
-use crate::output::{self, plain::plain};
+use crate::format::{number, pluralize};
+use crate::output::{self, escape::escape_control};
 
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let controller = &*args.controller;
@@ -33,29 +33,33 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     let mut errors = Errors::new(&recording.files, Output::Text);
     recording.read(&mut errors, args.allow_empty, |batch, errors| {
         let documents = batch.documents();
-        let held = replay.for_each_request(&documents, batch.held, |position, request| {
-            let request = match request {
-                Ok(request) => request,
-                Err((object, skipped)) => return errors.skip(&position, object, skipped),
-            };
-            let file = recording.files.get(position.source);
-            let recorded_at = WriteLocation {
-                source: file.map(ToString::to_string).unwrap_or_default(),
-                line: position.line,
-                time: position.time.clone(),
-            };
-            // A parsed request can be serialized.
-            let value = serde_json::to_value(request).unwrap_or_default();
-            let added = request.with_request(|request| builder.add(request, &value, &recorded_at));
-            if let Err(e) = added {
-                let skipped = SkippedRecord::new(SkipReason::Malformed, e.to_string());
-                errors.skip(&position, &request.object(), &skipped);
-            }
-        });
-        Ok(held)
+        let held_back =
+            replay.for_each_request(&documents, batch.reorder_window, |position, request| {
+                let request = match request {
+                    Ok(request) => request,
+                    Err((object, skipped)) => return errors.skip(&position, object, skipped),
+                };
+                let file = recording.files.get(position.source);
+                let recorded_at = WriteLocation {
+                    source: file.map(ToString::to_string).unwrap_or_default(),
+                    line: position.line,
+                    time: position.time.clone(),
+                };
+                // A parsed request can be serialized.
+                let value = serde_json::to_value(request).unwrap_or_default();
+                let added =
+                    request.with_request(|request| builder.add(request, &value, &recorded_at));
+                if let Err(e) = added {
+                    let skipped = SkippedRecord::new(SkipReason::Malformed, e.to_string());
+                    errors.skip(&position, &request.object(), &skipped);
+                }
+            });
+        Ok(held_back)
     })?;
     builder.add_skipped(errors.count());
-    let nothing = builder.is_empty().then(|| nothing(&builder, controller));
+    let no_writes_message = builder
+        .is_empty()
+        .then(|| no_writes_message(&builder, controller));
     let report = builder.finish();
     write(args.html.as_deref(), || report.html())?;
     match (&args.badge, report.badge()) {
@@ -70,21 +74,23 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
         }
         ConformanceOutput::Markdown => {
             for line in report.markdown().lines() {
-                writeln!(out, "{}", plain(line))?;
+                writeln!(out, "{}", escape_control(line))?;
             }
         }
-        ConformanceOutput::Text if !quiet && nothing.is_none() => write_summary(&mut out, &report)?,
+        ConformanceOutput::Text if !quiet && no_writes_message.is_none() => {
+            write_summary(&mut out, &report)?
+        }
         ConformanceOutput::Text => {}
     }
-    if let Some(nothing) = &nothing {
-        let level = output::level_of_nothing(args.allow_empty);
-        anstream::eprintln!("{level}: {}", plain(nothing));
+    if let Some(no_writes_message) = &no_writes_message {
+        let level = output::nothing_evaluated_level(args.allow_empty);
+        anstream::eprintln!("{level}: {}", escape_control(no_writes_message));
     }
     Ok(ExitStatus::first([
         (errors.count() > 0, ExitStatus::Error),
         (report.denied_writes > 0, ExitStatus::Denied),
         (
-            nothing.is_some() && !args.allow_empty,
+            no_writes_message.is_some() && !args.allow_empty,
             ExitStatus::NothingEvaluated,
         ),
     ]))
@@ -105,11 +111,11 @@ fn generated_at() -> Result<String, CliError> {
 }
 
 /// Returns the message for a controller without writes.
-fn nothing(builder: &ReportBuilder<'_>, controller: &str) -> String {
+fn no_writes_message(builder: &ReportBuilder<'_>, controller: &str) -> String {
     let others = builder.other_controller_writes();
     let near = nearest_name(controller, others.clone().map(|(name, _)| name));
     let hint = near.map_or(".".to_owned(), |near| format!(", did you mean {near}?"));
-    let others = others.map(|(name, writes)| format!("{name} ({})", count_of(writes, "write")));
+    let others = others.map(|(name, writes)| format!("{name} ({})", pluralize(writes, "write")));
     let mut others = others.collect::<Vec<_>>().join(", ");
     if others.is_empty() {
         others.push_str("no controller");
@@ -127,9 +133,9 @@ fn write(path: Option<&Path>, content: impl FnOnce() -> String) -> Result<(), Cl
 
 /// Prints the main results: the headline, denied writes, untested rules.
 fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Result<()> {
-    let controller = plain(&report.controller);
-    let writes = count_of(report.writes, "write");
-    let objects = count_of(report.objects, "object");
+    let controller = escape_control(&report.controller);
+    let writes = pluralize(report.writes, "write");
+    let objects = pluralize(report.objects, "object");
     writeln!(out, "{controller}: {writes} to {objects}")?;
     writeln!(out, "{}", report.headline())?;
     for rule in report.rules.iter().filter(|rule| rule.is_denied()) {

@@ -155,7 +155,7 @@ impl Comparison<'_> {
         let mut objects = Vec::new();
         let with_kind = |error: Diagnostic| {
             if self.old_is_commit {
-                error.with_kind(DiagnosticKind::OldState)
+                error.with_kind(DiagnosticKind::BaseRevisionError)
             } else {
                 error
             }
@@ -205,12 +205,12 @@ impl Comparison<'_> {
                 located.warn_about_unknown_fields(context, &name, report);
             }
             match (old, located.object.check()) {
-                // The new object comes first: an intermediate state of a split update mixes both objects.
+                // Report errors in the new object before its update is split: an intermediate state mixes both objects.
                 (Some(_), Err(malformed)) => {
                     report.diagnostics.push(located.error(&name, &malformed));
                 }
                 (Some(old), Ok(())) if old.error.is_none() => {
-                    self.update(located, &name, old, report);
+                    self.evaluate_update(located, &name, old, report);
                 }
                 (Some(_), Ok(())) if !self.old_is_commit => {}
                 // The API server cannot have stored a malformed old object, so evaluate the new object as a create.
@@ -227,7 +227,7 @@ impl Comparison<'_> {
         report
     }
 
-    fn update(
+    fn evaluate_update(
         &self,
         located: &LocatedObject<'_, '_>,
         name: &ObjectName,
@@ -238,7 +238,7 @@ impl Comparison<'_> {
             namespace, user, ..
         } = &self.context;
         let first = report.results.len();
-        let documents = Document::all(&old.json);
+        let documents = Document::parse_all(&old.json);
         let objects = documents.iter().flatten().flat_map(manifest::objects);
         for old in objects.flatten() {
             let new = &located.object;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use managed_by_offline::{Located, decode};
+use managed_by_offline::{ValueLocation, decode};
 use rayon::prelude::*;
 
 use super::objects::{Context, LocatedObject, for_each_object};
@@ -31,10 +31,10 @@ pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
     Ok(all)
 }
 
-fn lint(input: &Input, is_fixed: bool, context: &Context<'_>) -> Report {
+fn lint(input: &Input, should_fix: bool, context: &Context<'_>) -> Report {
     let mut report = Report::default();
     report.files.push(Arc::clone(&input.name));
-    if is_fixed && let Err(error) = fix(input, context, &mut report) {
+    if should_fix && let Err(error) = fix(input, context, &mut report) {
         report.diagnostics.push(error);
         return report;
     }
@@ -58,7 +58,7 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
         for (value, new) in suggestions(located, context) {
             match Edit::new(located.text, &value, new) {
                 Ok(edit) => edits.push(edit),
-                Err(reason) => report.hint(format!("not fixed: {reason}"), || {
+                Err(reason) => report.add_hint(format!("not fixed: {reason}"), || {
                     format!("{}:{}:{}", input.name, value.line, value.column)
                 }),
             }
@@ -76,7 +76,7 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
     };
     let Some((edited, mark)) = edited else {
         let text = "not fixed: the edit would change more than the values".to_owned();
-        report.hint(text, || input.name.to_string());
+        report.add_hint(text, || input.name.to_string());
         return Ok(());
     };
     // Keep the byte order mark before the text.
@@ -87,7 +87,10 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
 }
 
 /// Returns the positions of an object's values and keys that should change, and the new texts.
-fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<(Located, String)> {
+fn suggestions(
+    located: &LocatedObject<'_, '_>,
+    context: &Context<'_>,
+) -> Vec<(ValueLocation, String)> {
     let (object, document) = (&located.object, located.document);
     let request = object.request(context.namespace, &context.user);
     let evaluator = &context.evaluator;
@@ -103,11 +106,11 @@ fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<(L
     let values = findings
         .filter(|finding| !exceptions.contains_key(finding.rule.id()))
         .filter_map(|finding| {
-            let value = document.locate(&object.path_of(&finding.path));
+            let value = document.locate(&object.document_path(&finding.path));
             Some((value, finding.suggestion?))
         });
     let keys = unknown.iter().filter_map(|field| {
-        let key = document.locate_key(&object.path_of(&field.path));
+        let key = document.locate_key(&object.document_path(&field.path));
         Some((key, field.suggestion?.to_owned()))
     });
     values.chain(keys).collect()

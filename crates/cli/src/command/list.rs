@@ -57,8 +57,8 @@ pub(super) fn rules(
             rule.documentation().title.to_owned(),
         ]
     });
-    let head = ["RULE", "DEFAULT", "FROM", "RELEASES", "TITLE"];
-    write!(out, "{}", table(head, rows))?;
+    let header = ["RULE", "DEFAULT", "FROM", "RELEASES", "TITLE"];
+    write!(out, "{}", table(header, rows))?;
     Ok(ExitStatus::Accepted)
 }
 
@@ -139,8 +139,8 @@ pub(super) fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
             status.to_owned(),
         ]
     });
-    let head = ["KIND", "API", "FIELD", "RESERVED VALUE", "STATUS"];
-    write!(out, "{}", table(head, rows))?;
+    let header = ["KIND", "API", "FIELD", "RESERVED VALUE", "STATUS"];
+    write!(out, "{}", table(header, rows))?;
     Ok(ExitStatus::Accepted)
 }
 

@@ -100,12 +100,12 @@ pub(super) fn for_each_document(
         if input.is_in_directory {
             report.empty = report.empty.saturating_add(1);
         } else {
-            report.diagnostics.push(input.empty());
+            report.diagnostics.push(input.empty_file_error());
         }
         return;
     }
     let mut errors = Vec::new();
-    Document::each(&text, |document| match document {
+    Document::for_each(&text, |document| match document {
         Ok(document) => each(&text, &document, report),
         // Never skip a document that kubectl accepts: its objects would go unchecked.
         Err(malformed) if malformed.is_unsupported => {
@@ -118,9 +118,9 @@ pub(super) fn for_each_document(
     if let Some(first) = errors.first_mut()
         && let Some(chart) = chart_of(&input.name, &text)
     {
-        first.text = format!(
+        first.message = format!(
             "Helm template: render it with `helm template {chart} | managed-by lint` ({})",
-            first.text
+            first.message
         );
         errors.truncate(1);
     }
@@ -154,7 +154,7 @@ fn chart_of(file: &str, text: &str) -> Option<String> {
         Some(chart) => Some(chart),
         None => {
             let mut is_valid = true;
-            Document::each(&without_actions, |document| is_valid &= document.is_ok());
+            Document::for_each(&without_actions, |document| is_valid &= document.is_ok());
             is_valid.then(|| "CHART".to_owned())
         }
     }
@@ -171,7 +171,7 @@ pub(super) struct LocatedObject<'a, 't> {
 impl LocatedObject<'_, '_> {
     /// Returns the range of a path in the object, and its line in the file.
     fn locate(&self, path: &str) -> (Span, Option<SourceLine>) {
-        locate(self.text, self.document, &self.object.path_of(path))
+        locate(self.text, self.document, &self.object.document_path(path))
     }
 
     /// Returns the name of the object if its kind is supported; otherwise counts the kind.
@@ -191,7 +191,7 @@ impl LocatedObject<'_, '_> {
             (hint, name.kind_and_group())
         };
         if let Some(hint) = hint {
-            report.hint(hint, || {
+            report.add_hint(hint, || {
                 format!("{}:{}", self.file, self.locate("kind").0.line)
             });
         }
@@ -245,7 +245,7 @@ impl LocatedObject<'_, '_> {
             request.with_request(|request| context.evaluator.unknown_fields(&self.object, request));
         for field in fields.into_iter().flatten() {
             let (path, intended) = (&field.path, &field.intended_path);
-            let location = locate_key(self.text, self.document, &self.object.path_of(path));
+            let location = locate_key(self.text, self.document, &self.object.document_path(path));
             let text = format!("{name}: unknown field {path}, did you mean {intended}?");
             let diagnostic = Diagnostic::at(self.file, location, text);
             report.diagnostics.push(Diagnostic {

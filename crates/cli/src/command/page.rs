@@ -11,7 +11,7 @@ use crate::report::rule_url;
 
 pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
     let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
-    anstream::print!("{}", text(rule));
+    anstream::print!("{}", rule_page(rule));
     Ok(ExitStatus::Accepted)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn man(command: &[String]) -> Result<ExitStatus, CliError> {
 }
 
 /// Returns the page of a rule as Markdown.
-fn text(rule: &Rule) -> String {
+fn rule_page(rule: &Rule) -> String {
     let docs = rule.documentation();
     let source = rule.source();
     let deviation = match source {
@@ -42,7 +42,7 @@ fn text(rule: &Rule) -> String {
         } => format!(". Deviation: {deviation}"),
         _ => String::new(),
     };
-    let answer = answer(&docs.rejected).map(|answer| format!("\n{answer}\n"));
+    let response = example_response(&docs.rejected).map(|response| format!("\n{response}\n"));
     format!(
         "# {}\n\n{}.\n\n{}\n\nDefault: `{}`\n\nSource: {source}{deviation}\n\n## Fix\n\n{}\n\n## Accepted\n\n{}\n## Rejected\n\n{}{}\n{}\n",
         rule.id(),
@@ -52,7 +52,7 @@ fn text(rule: &Rule) -> String {
         docs.fix,
         example(&docs.accepted),
         example(&docs.rejected),
-        answer.unwrap_or_default(),
+        response.unwrap_or_default(),
         rule_url(rule)
     )
 }
@@ -67,13 +67,13 @@ fn example(example: &Example) -> String {
     format!("{settings}    {json}\n")
 }
 
-/// Returns the answer to an example, unless it requires a cluster.
-fn answer(example: &Example) -> Option<String> {
+/// Returns the response to an example, unless it requires a cluster.
+fn example_response(example: &Example) -> Option<String> {
     let settings = Settings::from_json(example.settings.as_bytes()).ok()?;
     let json = example.full_request();
     let request = AdmissionRequest::from_json(json.as_bytes()).ok()?;
     let Decision::Denied { code, message } = review(&request, &settings).decision else {
         return None;
     };
-    Some(format!("The answer, with code {code}: {message}"))
+    Some(format!("Response with code {code}: {message}"))
 }

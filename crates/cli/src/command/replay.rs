@@ -11,7 +11,7 @@ use super::settings::ResolvedSettings;
 use crate::args::{Output, ReplayArgs};
 use crate::diagnostic::Span;
 use crate::exit::{CliError, ExitStatus};
-use crate::format::count_of;
+use crate::format::pluralize;
 use crate::input::Input;
 use crate::recording::ReplaySummary;
 use crate::report::RequestResult;
@@ -42,10 +42,13 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
     let mut shown = 0_usize;
     recording.read(&mut errors, evaluation.allow_empty, |batch, errors| {
         let mut steps = Vec::new();
-        let held =
-            replay.evaluate_documents(&batch.documents(), batch.held, |step| steps.push(step));
+        let held_back =
+            replay.evaluate_documents(&batch.documents(), batch.reorder_window, |step| {
+                steps.push(step)
+            });
         for step in steps {
-            let Some(result) = bar.suspend(|| result(step, &recording.files, errors)) else {
+            let Some(result) = bar.suspend(|| to_request_result(step, &recording.files, errors))
+            else {
                 continue;
             };
             if shown >= limit {
@@ -58,10 +61,10 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
                 summary.shown.push(result);
             }
         }
-        let objects = count_of(replay.live_objects(), "object");
-        let denials = count_of(replay.tally().denied, "denial");
+        let objects = pluralize(replay.live_objects(), "object");
+        let denials = pluralize(replay.tally().denied, "denial");
         bar.set_message(format!("{objects}, {denials}"));
-        Ok(held)
+        Ok(held_back)
     })?;
     summary.tally = replay.tally().clone();
     summary.errors = errors.reported;
@@ -70,7 +73,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
 }
 
 /// Converts a request with findings, or reports a skipped record.
-fn result(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<RequestResult> {
+fn to_request_result(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<RequestResult> {
     let request = match step.result {
         StepResult::Skipped(skipped) => {
             errors.skip(&step.position, &step.object, &skipped);
@@ -95,6 +98,6 @@ fn print(result: &RequestResult, format: Output) -> io::Result<()> {
         return output::json::write_line(&mut io::stdout().lock(), "result", result);
     }
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
-    output::text::result(&mut out, result)?;
+    output::text::write_result(&mut out, result)?;
     out.flush()
 }

@@ -1,4 +1,4 @@
-//! `managed-by review`: answers admission requests like the policy.
+//! `managed-by review`: evaluates admission requests like the policy.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -26,7 +26,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
         kind: ReportKind::Review,
         ..Report::default()
     };
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for file in &args.files {
         let input = Input::new(file);
         let name = &input.name;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
                     .push(Diagnostic::new(name, duplicate.clone()));
                 return;
             }
-            let (json, prefix) = request_in(document.json());
+            let (json, prefix) = find_request(document.json());
             let locate = |path: &str| {
                 locate(
                     text,
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
             };
             let request: Value = serde_json::from_str(json).unwrap_or_default();
             let result = evaluator.evaluate_json(json.as_bytes());
-            answers.push(admission_review(string(&request, "/uid"), &result));
+            responses.push(admission_review(string(&request, "/uid"), &result));
             match result {
                 Ok(evaluated) => {
                     let (object, operation) = (object_name(&request), operation(&request));
@@ -74,13 +74,13 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     }
     report.configure(evaluation);
     let mut out = io::stdout().lock();
-    match (evaluation.output, &*answers) {
+    match (evaluation.output, &*responses) {
         (Output::Json, []) => {}
-        (Output::Json, [answer]) => writeln!(out, "{answer:#}")?,
-        (Output::Json, answers) => writeln!(out, "{:#}", json!(answers))?,
-        (Output::Ndjson, answers) => {
-            for answer in answers {
-                writeln!(out, "{answer}")?;
+        (Output::Json, [response]) => writeln!(out, "{response:#}")?,
+        (Output::Json, responses) => writeln!(out, "{:#}", json!(responses))?,
+        (Output::Ndjson, responses) => {
+            for response in responses {
+                writeln!(out, "{response}")?;
             }
         }
         (format, _) => {
@@ -93,7 +93,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
 }
 
 /// Returns the request in a document, and its path. If a key occurs twice, the last one wins, as in the API server.
-fn request_in(json: &str) -> (&str, &'static str) {
+fn find_request(json: &str) -> (&str, &'static str) {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
     match members.get("request") {
         Some(request) if !members.contains_key("operation") => (request.get(), "request"),

@@ -118,7 +118,7 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagn
         return Vec::new();
     };
     let diagnostics = problems.as_slice().iter().map(|problem| {
-        let path = settings.path_of(problem.path());
+        let path = settings.document_path(problem.path());
         let locate = if problem.is_key() { locate_key } else { locate };
         let location = locate(text, &settings.document, &path);
         Diagnostic {
@@ -153,13 +153,13 @@ fn check_one(input: &Input, cel: bool, report: &mut Report) -> Result<(), Diagno
         report.diagnostics.extend(problems(input, &text, settings));
         let parsed = serde_json::from_str(settings.json()).unwrap_or_default();
         for line in coverage(&parsed).into_iter().filter(|_| cel) {
-            report.hint(line, || input.name.to_string());
+            report.add_hint(line, || input.name.to_string());
         }
     }
     for other in &others {
         let (span, _) = locate_key(&text, &other.document, &other.path);
         let text = "not checked: the module's name is not a name of this project's modules";
-        report.hint(text.to_owned(), || format!("{}:{}", input.name, span.line));
+        report.add_hint(text.to_owned(), || format!("{}:{}", input.name, span.line));
     }
     Ok(())
 }

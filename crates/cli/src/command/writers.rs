@@ -9,7 +9,7 @@ use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{Output, WritersArgs};
 use crate::exit::{CliError, ExitStatus};
-use crate::format::count_of;
+use crate::format::pluralize;
 use crate::output;
 use crate::recording::{WriterList, WritersProposal};
 
@@ -28,7 +28,7 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliErro
         });
         recording
             .bar
-            .set_message(count_of(writers.writes(), "status write"));
+            .set_message(pluralize(writers.writes(), "status write"));
         Ok(Vec::new())
     })?;
     let found = writers.finish();
@@ -48,13 +48,15 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliErro
     };
     output::writers::print(&proposal, quiet)?;
     let WriterTotals {
-        undecided, writes, ..
+        unknown_reconciler,
+        writes,
+        ..
     } = proposal.totals;
-    let is_complete = proposal.errors.is_empty() && undecided == 0 && writes > 0;
+    let is_complete = proposal.errors.is_empty() && unknown_reconciler == 0 && writes > 0;
     Ok(ExitStatus::first([(!is_complete, ExitStatus::Error)]))
 }
 
-/// Returns a list of a settings section, with the errors of the library. Rejected settings would stop PolicyServer.
+/// Builds the writer list of a kind or controller, with validation errors: invalid settings would stop PolicyServer.
 fn list(
     name: String,
     writers: Vec<StatusWriter>,
@@ -77,7 +79,7 @@ fn list(
     let mut listed = Vec::new();
     for writer in writers {
         accepted.push(writer.user.clone());
-        // An error in the name of the list is reported there.
+        // If the list's name is invalid, every writer would have that error, so report it only for the list.
         let writer_error = error_of(&accepted).filter(|_| error.is_none());
         if writer_error.is_some() {
             accepted.pop();

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::plain::plain;
+use super::escape::escape_control;
 use super::text;
 use crate::diagnostic::{Level, Span};
 use crate::report::Report;
@@ -27,19 +27,23 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         );
         writeln!(out, "{command}")?;
     }
-    let suppressed = text::suppressed(report);
+    let suppressed = text::suppressed_counts(report);
     match suppressed.strip_prefix("; ") {
-        Some(suppressed) => writeln!(out, "::notice title=managed-by::{}", data(suppressed)),
+        Some(suppressed) => writeln!(
+            out,
+            "::notice title=managed-by::{}",
+            escape_data(suppressed)
+        ),
         None => Ok(()),
     }
 }
 
 /// Returns a command, without a file, for a run that evaluated nothing.
-pub(crate) fn nothing(text: &str, level: Level) -> String {
+pub(crate) fn nothing_evaluated_command(text: &str, level: Level) -> String {
     format!(
         "::{} title=not evaluated::{}\n",
         self::level(level),
-        data(text)
+        escape_data(text)
     )
 }
 
@@ -58,18 +62,18 @@ fn command(level: &str, file: &str, span: Option<&Span>, title: &str, text: &str
             span.line, span.end_line, span.column, span.end_column
         )
     });
-    let (file, span) = (property(file), span.unwrap_or_default());
-    let (title, text) = (property(title), data(text));
+    let (file, span) = (escape_property(file), span.unwrap_or_default());
+    let (title, text) = (escape_property(title), escape_data(text));
     format!("::{level} file={file}{span},title={title}::{text}")
 }
 
 /// Escapes a text like the toolkit, except for line ends, which GitHub would show if they came from a name.
-fn data(text: &str) -> String {
-    plain(&text.replace('%', "%25")).into_owned()
+fn escape_data(text: &str) -> String {
+    escape_control(&text.replace('%', "%25")).into_owned()
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]

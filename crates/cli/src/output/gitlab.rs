@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::plain::plain;
+use super::escape::escape_control;
 use crate::diagnostic::Level;
 use crate::report::Report;
 
@@ -27,7 +27,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let occurrence = occurrences.entry(key.clone()).or_default();
         *occurrence = occurrence.saturating_add(1);
         json!({
-            "description": plain(&annotation.text), "check_name": id,
+            "description": escape_control(&annotation.text), "check_name": id,
             "fingerprint": fingerprint(&format!("{key}\n{occurrence}")),
             "severity": match annotation.level {
                 Level::Error => "critical",

@@ -85,7 +85,7 @@ pub(crate) fn write_replay(
             "enforcement": if key.is_denied { "deny" } else { "warn" },
             "count": row.count, "first": position(&row.first, &summary.files),
             "last": position(&row.last, &summary.files),
-            "object": row.object, "text": row.finding.message, "page": rule_url(row.finding.rule),
+            "object": row.object, "message": row.finding.message, "page": rule_url(row.finding.rule),
         });
         if let Some(releases) = row.releases {
             set(&mut value, "releases", json!(releases));
@@ -145,7 +145,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             audit_annotations: Vec::new(),
             findings: vec![finding],
             releases: row.releases.map(|denied| ReleaseDecisions {
-                allowed: ReleaseSet::all().without(denied),
+                allowed: ReleaseSet::all().difference(denied),
                 denied,
             }),
         };

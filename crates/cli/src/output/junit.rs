@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use managed_by::Decision;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
-use super::plain::plain;
+use super::escape::escape_control;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::report::{Finding, Report, RequestResult, Suppression};
 
@@ -19,7 +19,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
     for (file, case) in results.chain(diagnostics) {
         let suite = suites.entry(file);
-        let suite = suite.or_insert_with(|| TestSuite::new(&*plain(file)));
+        let suite = suite.or_insert_with(|| TestSuite::new(&*escape_control(file)));
         suite.add_test_case(case);
     }
     let mut junit = JUnit::new(format!("managed-by {}", report.kind));
@@ -30,7 +30,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 fn failure(kind: NonSuccessKind, message: &str, id: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
-    status.set_message(&*plain(message)).set_type(id);
+    status.set_message(&*escape_control(message)).set_type(id);
     status
 }
 
@@ -48,7 +48,7 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
             result.text_of(finding),
             finding.reported.rule.id()
         );
-        format!("{}{}", position.unwrap_or_default(), plain(&text))
+        format!("{}{}", position.unwrap_or_default(), escape_control(&text))
     };
     let denials: Vec<_> = findings_with_level(Level::Error).map(line).collect();
     let mut output: Vec<_> = findings_with_level(Level::Warning).map(line).collect();
@@ -69,15 +69,15 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
         }
         (Decision::Allowed, _) => TestCaseStatus::success(),
     };
-    let mut case = TestCase::new(&*plain(&result.describe_request()), status);
-    case.set_classname(&*plain(&result.object.kind_and_group()));
+    let mut case = TestCase::new(&*escape_control(&result.describe_request()), status);
+    case.set_classname(&*escape_control(&result.object.kind_and_group()));
     output.extend(result.findings.iter().filter_map(|finding| {
         let reason = match finding.suppression.as_ref()? {
             Suppression::Exception { reason } => format!("excepted ({reason})"),
             Suppression::Baseline => "in the baseline".to_owned(),
         };
         let (text, id) = (&finding.reported.message, finding.reported.rule.id());
-        Some(plain(&format!("{reason}: {text} [{id}]")).into_owned())
+        Some(escape_control(&format!("{reason}: {text} [{id}]")).into_owned())
     }));
     if !output.is_empty() {
         case.set_system_out(output.join("\n"));
@@ -86,16 +86,16 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
 }
 
 fn diagnostic_case(diagnostic: &Diagnostic, denies_warnings: bool) -> TestCase {
-    let position = plain(&diagnostic.position()).into_owned();
+    let position = escape_control(&diagnostic.position()).into_owned();
     let kind = match diagnostic.level() {
         Level::Error => NonSuccessKind::Error,
         Level::Warning if denies_warnings => NonSuccessKind::Failure,
         Level::Warning | Level::Note => {
             let mut case = TestCase::new(position, TestCaseStatus::success());
-            case.set_system_out(&*plain(&diagnostic.text));
+            case.set_system_out(&*escape_control(&diagnostic.message));
             return case;
         }
     };
-    let status = failure(kind, &diagnostic.text, &diagnostic.kind.to_string());
+    let status = failure(kind, &diagnostic.message, &diagnostic.kind.to_string());
     TestCase::new(position, status)
 }

@@ -1,10 +1,10 @@
 //! Prints reports.
 
+pub(crate) mod escape;
 pub(crate) mod github;
 pub(crate) mod gitlab;
 pub(crate) mod json;
 pub(crate) mod junit;
-pub(crate) mod plain;
 pub(crate) mod sarif;
 pub(crate) mod table;
 pub(crate) mod text;
@@ -40,7 +40,7 @@ pub(crate) fn print(
         text::hints(report)
     );
     if report.evaluated_nothing() {
-        print_nothing(&report.unsupported, report.skipped, format, allow_empty);
+        print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty);
     } else if !quiet && format == Output::Text && report.kind != ReportKind::SettingsCheck {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::totals(report));
@@ -53,7 +53,7 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()
         Output::Text => report
             .results
             .iter()
-            .try_for_each(|result| text::result(out, result)),
+            .try_for_each(|result| text::write_result(out, result)),
         Output::Json => json::write(out, report),
         Output::Ndjson => json::write_lines(out, report),
         Output::Sarif => sarif::write(out, report),
@@ -76,25 +76,25 @@ fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutL
 }
 
 /// Reports that nothing was evaluated, which is an error unless allowed.
-fn print_nothing(
+fn print_nothing_evaluated(
     unsupported: &BTreeMap<String, u64>,
     skipped: usize,
     format: Output,
     allow_empty: bool,
 ) {
     let (text, level) = (
-        text::nothing(unsupported, skipped),
-        level_of_nothing(allow_empty),
+        text::nothing_evaluated_message(unsupported, skipped),
+        nothing_evaluated_level(allow_empty),
     );
     if format == Output::Github {
-        anstream::print!("{}", github::nothing(&text, level));
+        anstream::print!("{}", github::nothing_evaluated_command(&text, level));
     } else {
         anstream::eprintln!("{level}: {text}");
     }
 }
 
 /// Returns the severity of a run without evaluations.
-pub(crate) fn level_of_nothing(allow_empty: bool) -> Level {
+pub(crate) fn nothing_evaluated_level(allow_empty: bool) -> Level {
     if allow_empty {
         Level::Note
     } else {
@@ -105,14 +105,14 @@ pub(crate) fn level_of_nothing(allow_empty: bool) -> Level {
 /// Prints errors, warnings and notes on standard error.
 pub(crate) fn print_diagnostics(report: &Report) {
     for diagnostic in report.sorted_diagnostics() {
-        anstream::eprint!("{}", text::diagnostic(diagnostic));
+        anstream::eprint!("{}", text::render_diagnostic(diagnostic));
     }
 }
 
 /// Prints an error immediately. The GitHub format includes it at the end.
 pub(crate) fn print_error(error: &Diagnostic, format: Output) {
     if format != Output::Github {
-        anstream::eprint!("{}", text::diagnostic(error));
+        anstream::eprint!("{}", text::render_diagnostic(error));
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn print_replay(
     out.flush()?;
     anstream::eprint!("{}", text::hints_for_kinds(summary));
     if summary.evaluated_nothing() {
-        print_nothing(&summary.tally.unsupported, 0, format, allow_empty);
+        print_nothing_evaluated(&summary.tally.unsupported, 0, format, allow_empty);
     } else if !quiet && format == Output::Text {
         anstream::eprintln!("{}", text::replay_totals(summary));
     }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 /// Formats rows in aligned columns below column headings.
 pub(crate) fn table<const N: usize>(
-    head: [&str; N],
+    header: [&str; N],
     rows: impl Iterator<Item = [String; N]>,
 ) -> String {
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned))
+    let rows: Vec<_> = std::iter::once(header.map(str::to_owned))
         .chain(rows)
         .collect();
     let mut widths = [0_usize; N];

@@ -8,17 +8,17 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Render
 use managed_by::ReleaseSet;
 use managed_by_offline::RecordPosition;
 
-use super::plain::{plain, replace_control};
+use super::escape::{escape_control, replace_control};
 use super::table::table;
 use crate::diagnostic::{self, Diagnostic, SourceLine, Span};
-use crate::format::{count_of, counts, number, single_line};
+use crate::format::{counts, number, pluralize, single_line};
 use crate::hint;
 use crate::recording::ReplaySummary;
 use crate::report::{Finding, Report, RequestResult};
 
-pub(crate) fn result(out: &mut impl Write, result: &RequestResult) -> io::Result<()> {
+pub(crate) fn write_result(out: &mut impl Write, result: &RequestResult) -> io::Result<()> {
     for finding in result.unsuppressed_findings() {
-        writeln!(out, "{}\n", self::finding(result, finding))?;
+        writeln!(out, "{}\n", render_finding(result, finding))?;
     }
     let mut paragraphs: Vec<(Level<'_>, String)> = Vec::new();
     // A denial or warning without a rule: an exemption, or an unsupported kind.
@@ -40,7 +40,7 @@ pub(crate) fn result(out: &mut impl Write, result: &RequestResult) -> io::Result
         paragraphs.push((Level::NOTE, text));
     }
     for (level, text) in paragraphs {
-        let title = level.primary_title(plain(&text));
+        let title = level.primary_title(escape_control(&text));
         let group = with_request(title.element(origin(result, None)), result);
         writeln!(out, "{}\n", Renderer::styled().render(&[group]))?;
     }
@@ -55,9 +55,9 @@ fn level(level: diagnostic::Level) -> Level<'static> {
     }
 }
 
-fn finding(result: &RequestResult, finding: &Finding) -> String {
+fn render_finding(result: &RequestResult, finding: &Finding) -> String {
     let reported = &finding.reported;
-    let title = level(finding.level()).primary_title(plain(&reported.message));
+    let title = level(finding.level()).primary_title(escape_control(&reported.message));
     let title = title.id(reported.rule.id());
     let group = match (&finding.source, &finding.span) {
         (Some(source), Some(span)) => title.element(snippet(&result.file, span.line, source)),
@@ -83,7 +83,7 @@ fn with_request<'g>(group: Group<'g>, result: &RequestResult) -> Group<'g> {
         .as_ref()
         .map(|time| format!(" {preposition} {time}"));
     let request = result.describe_request() + &user.unwrap_or_default() + &time.unwrap_or_default();
-    let group = group.element(Level::NOTE.message(plain(&request).into_owned()));
+    let group = group.element(Level::NOTE.message(escape_control(&request).into_owned()));
     match result.note {
         Some(note) if !is_stored && !result.findings.is_empty() => {
             group.element(Level::NOTE.message(note))
@@ -93,7 +93,7 @@ fn with_request<'g>(group: Group<'g>, result: &RequestResult) -> Group<'g> {
 }
 
 fn origin(result: &RequestResult, span: Option<&Span>) -> Origin<'static> {
-    let origin = Origin::path(plain(&result.file).into_owned());
+    let origin = Origin::path(escape_control(&result.file).into_owned());
     match span.or(result.span.as_ref()) {
         Some(span) => origin.line(span.line).char_column(span.column),
         None => origin,
@@ -103,16 +103,16 @@ fn origin(result: &RequestResult, span: Option<&Span>) -> Origin<'static> {
 fn snippet<'s>(file: &'s str, line: usize, source: &'s SourceLine) -> Snippet<'s, Annotation<'s>> {
     Snippet::source(replace_control(&source.text))
         .line_start(line)
-        .path(plain(file))
+        .path(escape_control(file))
         .annotation(AnnotationKind::Primary.span(source.span.clone()))
 }
 
 /// Formats a diagnostic, with the line of the file if it is known.
-pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
-    let text = plain(&diagnostic.text);
+pub(crate) fn render_diagnostic(diagnostic: &Diagnostic) -> String {
+    let text = escape_control(&diagnostic.message);
     let Some(source) = &diagnostic.source else {
         let (level, position) = (diagnostic.level(), diagnostic.position());
-        return format!("{level}: {}: {text}\n", plain(&position));
+        return format!("{level}: {}: {text}\n", escape_control(&position));
     };
     let snippet = snippet(&diagnostic.file, diagnostic.line, source);
     let group = level(diagnostic.level())
@@ -123,7 +123,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> String {
 
 pub(crate) fn totals(report: &Report) -> String {
     let totals = report.totals();
-    let evaluated = count_of(totals.evaluated, "object");
+    let evaluated = pluralize(totals.evaluated, "object");
     let (denied, warned) = (number(totals.denied), number(totals.warned));
     let unsupported = report.unsupported.values().copied();
     let warnings = match totals.warnings {
@@ -131,26 +131,26 @@ pub(crate) fn totals(report: &Report) -> String {
         _ => "other warnings",
     };
     let others = counts(&[
-        (size(totals.errors), "could not be evaluated"),
+        (to_u64(totals.errors), "could not be evaluated"),
         (unsupported.fold(0, u64::saturating_add), "of other kinds"),
-        (size(report.skipped), SKIPPED),
-        (size(report.empty), "empty"),
-        (size(report.deleted.len()), "deleted"),
-        (size(totals.warnings), warnings),
+        (to_u64(report.skipped), SKIPPED),
+        (to_u64(report.empty), "empty"),
+        (to_u64(report.deleted.len()), "deleted"),
+        (to_u64(totals.warnings), warnings),
     ]);
-    let suppressed = suppressed(report);
+    let suppressed = suppressed_counts(report);
     format!("{evaluated} evaluated: {denied} denied, {warned} with warnings{others}{suppressed}")
 }
 
 /// The label for unreadable files that are not reported.
 const SKIPPED: &str = "unreadable and skipped";
 
-fn size(count: usize) -> u64 {
+fn to_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// Formats the numbers of suppressed and fixed findings, if any.
-pub(crate) fn suppressed(report: &Report) -> String {
+pub(crate) fn suppressed_counts(report: &Report) -> String {
     let totals = report.totals();
     counts(&[
         (totals.suppressed_by_exception, "excepted"),
@@ -164,14 +164,19 @@ pub(crate) fn created_and_deleted(report: &Report) -> String {
     let created = report.created.iter().map(|object| ("created", object));
     let deleted = report.deleted.iter().map(|object| ("deleted", object));
     let lines = created.chain(deleted);
-    let lines = lines.map(|(change, name)| format!("{change}: {}\n", plain(&name.to_string())));
+    let lines =
+        lines.map(|(change, name)| format!("{change}: {}\n", escape_control(&name.to_string())));
     lines.collect()
 }
 
 /// Formats hints about objects that are not evaluated.
 pub(crate) fn hints(report: &Report) -> String {
     let hints = report.hints.iter().map(|(hint, (position, count))| {
-        let (position, hint, times) = (plain(position), plain(hint), times(*count));
+        let (position, hint, times) = (
+            escape_control(position),
+            escape_control(hint),
+            times(*count),
+        );
         format!("help: {position}: {hint}{times}\n")
     });
     hints.collect()
@@ -187,8 +192,8 @@ pub(crate) fn dropped_field_note(report: &Report) -> String {
     };
     let line = first.span.as_ref().map(|span| format!(":{}", span.line));
     let position = format!("{}{}", first.file, line.unwrap_or_default());
-    let times = times(size(dropped.count()).saturating_add(1));
-    format!("note: {}: {text}{times}\n", plain(&position))
+    let times = times(to_u64(dropped.count()).saturating_add(1));
+    format!("note: {}: {text}{times}\n", escape_control(&position))
 }
 
 /// Formats a number of occurrences greater than one.
@@ -208,16 +213,23 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
         .filter_map(|(name, count)| {
             let (kind, group) = name.split_once('.').unwrap_or((name, ""));
             let hint = hint::for_kind(group, None, kind)?;
-            Some(format!("help: {}{}\n", plain(&hint), times(*count)))
+            Some(format!(
+                "help: {}{}\n",
+                escape_control(&hint),
+                times(*count)
+            ))
         });
     hints.collect()
 }
 
 /// Formats the message that nothing was evaluated, with the kinds that the input contains.
-pub(crate) fn nothing(unsupported: &BTreeMap<String, u64>, skipped: usize) -> String {
+pub(crate) fn nothing_evaluated_message(
+    unsupported: &BTreeMap<String, u64>,
+    skipped: usize,
+) -> String {
     let kinds = unsupported.iter().map(|(kind, count)| match &**kind {
         "" => format!("a document without `kind`{}", times(*count)),
-        kind => format!("{}{}", plain(kind), times(*count)),
+        kind => format!("{}{}", escape_control(kind), times(*count)),
     });
     let kinds: Vec<_> = kinds.collect();
     let found = if kinds.is_empty() {
@@ -232,7 +244,7 @@ pub(crate) fn nothing(unsupported: &BTreeMap<String, u64>, skipped: usize) -> St
 /// Prints the table of a replay, and the steps to show in full.
 pub(crate) fn write_replay(out: &mut impl Write, summary: &ReplaySummary) -> io::Result<()> {
     for shown in &summary.shown {
-        result(out, shown)?;
+        write_result(out, shown)?;
     }
     if summary.tally.rows.is_empty() {
         return Ok(());
@@ -259,9 +271,9 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &ReplaySummary) -> io:
             row.object.namespaced_name(),
             row.user.clone().unwrap_or_else(|| "-".to_owned()),
         ]
-        .map(|cell| plain(&cell).into_owned())
+        .map(|cell| escape_control(&cell).into_owned())
     });
-    let head = [
+    let header = [
         "KIND",
         "RULE",
         "ACTION",
@@ -272,7 +284,7 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &ReplaySummary) -> io:
         "FIRST OBJECT",
         "USER",
     ];
-    write!(out, "{}", table(head, rows))
+    write!(out, "{}", table(header, rows))
 }
 
 /// Formats the time of a record, or its position if there is none.
@@ -288,13 +300,13 @@ pub(crate) fn replay_totals(summary: &ReplaySummary) -> String {
     let tally = &summary.tally;
     let mut text = format!(
         "{}, {} evaluated: {} denied, {} with warnings",
-        count_of(tally.documents, "document"),
-        count_of(tally.evaluated, "request"),
+        pluralize(tally.documents, "document"),
+        pluralize(tally.evaluated, "request"),
         number(tally.denied),
         number(tally.warned)
     );
     if tally.stored > 0 {
-        let stored = count_of(tally.stored, "stored object");
+        let stored = pluralize(tally.stored, "stored object");
         let with_findings = number(tally.stored_with_findings);
         let _ = write!(text, "; {stored}, {with_findings} with findings");
     }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use managed_by_offline::replay::{StatusWriter, WriterTotals};
 
-use super::plain::plain;
+use super::escape::escape_control;
 use crate::exit::CliError;
-use crate::format::{count_of, counts, number};
+use crate::format::{counts, number, pluralize};
 use crate::recording::{WriterList, WritersProposal};
 
 /// Prints a proposal on standard output, and its totals on standard error.
 pub(crate) fn print(proposal: &WritersProposal, quiet: bool) -> Result<(), CliError> {
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
     write!(out, "{}", yaml(proposal))?;
-    if proposal.totals.undecided > 0 {
-        let writes = count_of(proposal.totals.undecided, "status write");
+    if proposal.totals.unknown_reconciler > 0 {
+        let writes = pluralize(proposal.totals.unknown_reconciler, "status write");
         anstream::eprintln!(
             "error: {writes} without the object: raise the audit level to RequestResponse, or let the policy select this kind, \
              in any mode"
@@ -36,13 +36,13 @@ fn totals(totals: &WriterTotals) -> String {
     let skipped = totals.skipped.values().copied();
     let others = counts(&[
         (skipped.fold(0, u64::saturating_add), "could not be read"),
-        (totals.undecided, "undecided"),
+        (totals.unknown_reconciler, "undecided"),
         (totals.rejected, "rejected by the API server"),
         (totals.other, "of other kinds"),
     ]);
     let (denied, would_be_denied) = (totals.denied, totals.would_be_denied);
-    let documents = count_of(totals.documents, "document");
-    let writes = count_of(totals.writes, "status write");
+    let documents = pluralize(totals.documents, "document");
+    let writes = pluralize(totals.writes, "status write");
     format!(
         "{documents}, {writes}: {denied} denied by the policy, {would_be_denied} would be{others}"
     )
@@ -54,13 +54,14 @@ fn yaml(proposal: &WritersProposal) -> String {
     if proposal.totals.writes == 0 {
         return text;
     }
-    let writes = count_of(proposal.totals.writes, "status write");
+    let writes = pluralize(proposal.totals.writes, "status write");
     let files = match &*proposal.files {
-        [file] => plain(file),
+        [file] => escape_control(file),
         files => format!("{} files", files.len()).into(),
     };
     let times = proposal.totals.times.as_ref();
-    let times = times.map(|(first, last)| format!(", {} to {}", plain(first), plain(last)));
+    let times = times
+        .map(|(first, last)| format!(", {} to {}", escape_control(first), escape_control(last)));
     let times = times.unwrap_or_default();
     // Writing to a String cannot fail.
     let _ = writeln!(
@@ -148,9 +149,13 @@ fn comment(
     } else {
         ""
     };
-    let mut text = format!("{person}{}", count_of(writer.writes, "write"));
+    let mut text = format!("{person}{}", pluralize(writer.writes, "write"));
     if with_kinds {
-        let kinds: Vec<_> = writer.kinds.iter().map(|kind| plain(kind)).collect();
+        let kinds: Vec<_> = writer
+            .kinds
+            .iter()
+            .map(|kind| escape_control(kind))
+            .collect();
         text.extend([" to ", &kinds.join(", ")]);
     }
     for (count, label) in [
@@ -164,7 +169,9 @@ fn comment(
             _ => write!(text, ", {} of them {label}", number(count)),
         };
     }
-    let file = files.get(writer.first.source).map(|file| plain(file));
+    let file = files
+        .get(writer.first.source)
+        .map(|file| escape_control(file));
     let _ = write!(
         text,
         ", first {}:{}",
@@ -172,7 +179,7 @@ fn comment(
         writer.first.line
     );
     if let Some(time) = &writer.first.time {
-        text.extend([", ", &plain(time)]);
+        text.extend([", ", &escape_control(time)]);
     }
     if let Some(error) = error {
         text.extend(["; ", &rejection(error)]);
@@ -182,7 +189,7 @@ fn comment(
 
 /// Formats the reason why an entry is rejected.
 fn rejection(error: &str) -> String {
-    format!("rejected by the settings: {}", plain(error))
+    format!("rejected by the settings: {}", escape_control(error))
 }
 
 /// Returns true for a user that is neither a service account nor a Kubernetes component. Exceptions are the admin user of
@@ -259,7 +266,7 @@ mod tests {
             let expected = serde_json::json!({"k": [&text], &text: "x"});
             let read: serde_json::Value = serde_yaml_ng::from_str(&yaml).unwrap();
             assert_eq!(read, expected, "{yaml}");
-            let document = Document::all(&yaml).remove(0).unwrap();
+            let document = Document::parse_all(&yaml).remove(0).unwrap();
             let read: serde_json::Value = serde_json::from_str(document.json()).unwrap();
             assert_eq!(read, expected, "{yaml}");
         }

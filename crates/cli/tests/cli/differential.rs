@@ -92,16 +92,16 @@ fn findings_equal_the_library() {
         let own = results
             .iter()
             .filter(|result| part(result) == part(&request));
-        let ours: FindingRows = own
+        let actual: FindingRows = own
             .flat_map(|result| finding_rows(&result["findings"]))
             .collect();
         let expected = finding_rows(&line.evaluation["findings"]);
         assert_eq!(
-            ours, expected,
+            actual, expected,
             "{}: {} {document:#}",
             line.name, line.request
         );
-        Some(ours.len())
+        Some(actual.len())
     })
     .unwrap();
     assert!(requests > 1000 && findings > 1000, "{requests} {findings}");
@@ -117,18 +117,18 @@ fn reviewed(lines: &[ExpectedResult], args: &[&str]) -> Vec<Value> {
         &[&["review", "-o", "ndjson"], args].concat(),
         stdin.as_bytes(),
     );
-    let answers = ran.out.lines().map(|line| {
-        let mut answer: Value = serde_json::from_str(line).unwrap();
-        assert_eq!(answer["kind"], "AdmissionReview");
-        assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
-        answer["response"].take()
+    let responses = ran.out.lines().map(|line| {
+        let mut response: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(response["kind"], "AdmissionReview");
+        assert_eq!(response["apiVersion"], "admission.k8s.io/v1");
+        response["response"].take()
     });
-    let answers: Vec<_> = answers.collect();
-    assert_eq!(answers.len(), lines.len(), "{}", ran.err);
-    answers
+    let responses: Vec<_> = responses.collect();
+    assert_eq!(responses.len(), lines.len(), "{}", ran.err);
+    responses
 }
 
-/// Checks that `review` answers like the policy, and with `--kubernetes all` like the library's evaluation of all
+/// Checks that `review` returns the policy's response, and with `--kubernetes all` like the library's evaluation of all
 /// releases.
 #[test]
 #[expect(
@@ -153,26 +153,26 @@ fn reviews_equal_the_library() {
     let (mut requests, mut version_dependent) = (0, 0);
     for (settings, lines) in &by_settings {
         fs::write(file, settings).unwrap();
-        for (line, ours) in lines.iter().zip(reviewed(lines, &["--settings", file])) {
+        for (line, actual) in lines.iter().zip(reviewed(lines, &["--settings", file])) {
             let mut expected = line.response(&line.request().unwrap()["uid"]).unwrap();
             // The program omits members that kwctl writes as `null`.
             expected
                 .as_object_mut()
                 .unwrap()
                 .retain(|_, value| !value.is_null());
-            assert_eq!(ours, expected, "{}: {}", line.name, line.request);
+            assert_eq!(actual, expected, "{}: {}", line.name, line.request);
             requests += 1;
         }
     }
     let lines = &by_settings["{}"];
-    for (line, ours) in lines.iter().zip(reviewed(lines, &["--kubernetes", "all"])) {
+    for (line, actual) in lines.iter().zip(reviewed(lines, &["--kubernetes", "all"])) {
         let Ok(read) = AdmissionRequest::from_json(line.request.as_bytes()) else {
             continue;
         };
         let settings = Settings::default();
         let evaluation = evaluate(&read, &settings, Some(ReleaseSet::all()));
         let verdict = evaluation.verdict();
-        let actual = (&ours["allowed"], ours["status"]["message"].as_str());
+        let actual = (&actual["allowed"], actual["status"]["message"].as_str());
         let allowed = json!(verdict.decision.is_allowed());
         let expected = (&allowed, verdict.decision.message());
         assert_eq!(actual, expected, "{}", line.name);

@@ -10,7 +10,8 @@ use xtask::root;
 pub(crate) struct Schema(Schemas, SchemaIndex);
 
 /// The schema of the program's own output.
-pub(crate) static OWN: LazyLock<Schema> = LazyLock::new(|| compile(schema("cli.schema.json")));
+pub(crate) static CLI_SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| compile(schema("cli.schema.json")));
 
 /// The schema of the SARIF standard.
 static SARIF: LazyLock<Schema> = LazyLock::new(|| {
@@ -72,7 +73,7 @@ pub(crate) fn check_sarif(document: &Value) {
 /// Checks that the schemas reject invalid documents.
 #[test]
 fn schema_rejects_invalid_documents() {
-    let Schema(schemas, index) = &*OWN;
+    let Schema(schemas, index) = &*CLI_SCHEMA;
     for wrong in [
         json!({}),
         json!({"format": 2, "command": "lint"}),

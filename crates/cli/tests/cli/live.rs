@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support;
 
 /// Timeout that ends a failing test.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns a Job as kubectl prints it, over many lines.
 fn job(name: &str, managed_by: &str, version: u32) -> String {
@@ -32,7 +32,7 @@ fn start(args: &[&str]) -> (Child, Receiver<String>) {
 /// Waits for the next line with a prefix.
 fn wait_for(lines: &Receiver<String>, start: &str) -> String {
     loop {
-        let line = lines.recv_timeout(PATIENCE).unwrap();
+        let line = lines.recv_timeout(TIMEOUT).unwrap();
         if line.starts_with(start) {
             return line;
         }

@@ -7,12 +7,12 @@
     reason = "a test that panics has failed"
 )]
 
+mod compressed;
 mod differential;
 mod formats;
+mod injection;
 mod live;
-mod packed;
 mod pages;
-mod plain;
 mod pull_request;
 mod support;
 mod transcripts;

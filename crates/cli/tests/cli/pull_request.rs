@@ -125,7 +125,7 @@ struct Action {
 }
 
 /// The results of a step.
-struct Ran {
+struct RunOutput {
     code: i32,
     text: String,
     outputs: String,
@@ -174,7 +174,7 @@ impl Action {
     }
 
     /// Runs the step with a name.
-    fn step(&self, name: &str) -> Ran {
+    fn step(&self, name: &str) -> RunOutput {
         let mut steps = self.steps.iter();
         let step = steps.find(|step| step["name"] == name).unwrap();
         let script = self.file("script");
@@ -199,7 +199,7 @@ impl Action {
             bash.env(name, value);
         }
         let (code, text) = run(&mut bash);
-        Ran {
+        RunOutput {
             code,
             text,
             outputs: fs::read_to_string(outputs).unwrap(),

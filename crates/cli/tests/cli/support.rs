@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 /// The output of a run.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -26,7 +26,7 @@ pub(crate) fn start(directory: &Path, args: &[&str]) -> Child {
 }
 
 /// Runs the program in a directory.
-pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> Ran {
+pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> RunOutput {
     let mut child = start(directory, args);
     let mut to = child.stdin.take().unwrap();
     let bytes = stdin.to_owned();
@@ -34,7 +34,7 @@ pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> Ran {
     let feed = std::thread::spawn(move || drop(to.write_all(&bytes)));
     let output = child.wait_with_output().unwrap();
     feed.join().unwrap();
-    Ran {
+    RunOutput {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
@@ -42,6 +42,6 @@ pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> Ran {
 }
 
 /// Runs the program in the root of the repository.
-pub(crate) fn run(args: &[&str], stdin: &[u8]) -> Ran {
+pub(crate) fn run(args: &[&str], stdin: &[u8]) -> RunOutput {
     run_in(&xtask::root(""), args, stdin)
 }

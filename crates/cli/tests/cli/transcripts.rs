@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use xtask::root;
 
-use crate::formats::{GITLAB, OWN, check, check_sarif};
+use crate::formats::{CLI_SCHEMA, GITLAB, check, check_sarif};
 
 /// Pages whose commands run in the directory with the files that they name.
 const DOCUMENTATION: [&str; 4] = [
@@ -33,14 +33,14 @@ fn new_directory() -> TempDir {
 }
 
 /// The output of a command.
-struct Printed {
+struct CommandOutput {
     out: String,
     err: String,
     code: i32,
 }
 
 /// Runs a command in a shell with the program on its path. It can read the exit code of the previous command.
-fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> Printed {
+fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> CommandOutput {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let directories = [
         program.parent().unwrap().display().to_string(),
@@ -61,7 +61,7 @@ fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> Printed
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    Printed {
+    CommandOutput {
         out: String::from_utf8(ran.stdout).unwrap(),
         err: String::from_utf8(ran.stderr).unwrap(),
         code: ran.status.code().unwrap(),
@@ -86,7 +86,7 @@ fn add(made: &mut String, mark: &str, printed: &str) {
 /// Returns the page with the current output below each command: standard output, standard error after the mark `2> `, and
 /// the exit code if it is not 0. Pages of the documentation show both streams as a terminal does, and mention the exit
 /// code where it matters. Their commands run in a fixed directory.
-fn written_again(page: &str, fixed: Option<&Path>) -> String {
+fn with_current_output(page: &str, fixed: Option<&Path>) -> String {
     let mut made = String::new();
     let mut directory = fixed.is_none().then(new_directory);
     let mut is_transcript = false;
@@ -153,7 +153,7 @@ fn check_documents(command: &str, printed: &str, directory: &Path) {
     };
     let text = text.unwrap_or_else(|e| panic!("{command}: {e}"));
     let check: fn(&Value) = match format.split(' ').next().unwrap() {
-        "json" | "ndjson" => |document| check(&OWN, document),
+        "json" | "ndjson" => |document| check(&CLI_SCHEMA, document),
         "sarif" => check_sarif,
         "gitlab" => |document| check(&GITLAB, document),
         "junit" => {
@@ -189,7 +189,7 @@ fn check_page(file: &Path, name: &str) {
     assert!(page.matches("\n$ ").count() >= least, "{name}");
     let fixed = root("examples/manifests");
     let fixed = file.starts_with(root("docs")).then_some(&*fixed);
-    let made = written_again(&page, fixed);
+    let made = with_current_output(&page, fixed);
     if std::env::var_os("UPDATE_CLI").is_some() {
         fs::write(file, made).unwrap();
         return;

@@ -146,8 +146,8 @@ test("validateSettings returns PolicyServer's result, with positions", () => {
 test("lint returns the position of each finding in UTF-16 code units", () => {
   // Beyond the first plane a character counts twice.
   const text = `# \u{1f600} ä\n${TYPO}`;
-  const { objects, unreadable, unknown } = lint(text);
-  assert.deepEqual({ unreadable, unknown }, { unreadable: [], unknown: [] });
+  const { objects, unreadable, unsupported } = lint(text);
+  assert.deepEqual({ unreadable, unsupported }, { unreadable: [], unsupported: [] });
   const [{ request, verdict }] = objects;
   assert.equal(request.object.spec.managedBy, "kubernetes.io/job-controler");
   const [{ rule, position, suggestion }] = verdict.findings;
@@ -159,9 +159,9 @@ test("lint returns the position of each finding in UTF-16 code units", () => {
 
 test("lint accepts multiple documents and lists, and reports malformed ones", () => {
   const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { managedBy: "x" } }] });
-  const { objects, unreadable, unknown } = lint(`${TYPO}---\na: [\n---\nkind: 5\n---\n${list}\n---\n${TYPO}`);
+  const { objects, unreadable, unsupported } = lint(`${TYPO}---\na: [\n---\nkind: 5\n---\n${list}\n---\n${TYPO}`);
   assert.deepEqual(objects.map(({ request }) => request.name), ["pi", "j", "pi"]);
-  assert.deepEqual(unknown, ["Pod"]);
+  assert.deepEqual(unsupported, ["Pod"]);
   assert.equal(unreadable.length, 2);
   assert.equal(lint("").objects.length, 0);
   assert.equal(lint({ apiVersion: "batch/v1", kind: "Job", metadata: {}, spec: { managedBy: "" } }).objects[0].verdict.code, 422);

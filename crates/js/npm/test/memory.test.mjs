@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { CHANGED, TYPO } from "./support.mjs";
 
-/** Memories of the modules that were started since. */
+/** Memories of all module instances, in the order of creation. */
 const memories = [];
 const { Instance } = WebAssembly;
 WebAssembly.Instance = class extends Instance {

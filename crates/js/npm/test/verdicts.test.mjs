@@ -61,7 +61,7 @@ test("every vector gets kube-apiserver's result, of each release", async () => {
 
 test("evaluations equal the library's, of each release", async () => {
   const rowsOf = ({ findings }, releases) => findings.flatMap((finding) => (finding.releases ?? releases).map((release) => {
-    const text = finding.messages?.find((of) => of.releases.includes(release))?.message ?? finding.message;
+    const text = finding.messages?.find((entry) => entry.releases.includes(release))?.message ?? finding.message;
     return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
   await compareAll("npm, of each release", ({ name, request, settings, evaluation }) => {
@@ -70,7 +70,7 @@ test("evaluations equal the library's, of each release", async () => {
     }
     const ours = releases().flatMap((release) => {
       const verdict = review(request, { ...settings, kubernetes_version: release, rules: { ...ALL, ...settings.rules } });
-      const { releases: _, ...releaseVerdict } = evaluation.releaseVerdicts.find((of) => of.releases.includes(release));
+      const { releases: _, ...releaseVerdict } = evaluation.releaseVerdicts.find((entry) => entry.releases.includes(release));
       const { findings, ...response } = verdict;
       assert.deepEqual(response, releaseVerdict, `${name} on ${release}: ${request}`);
       return rowsOf(verdict, [release]);

@@ -80,7 +80,7 @@ export function schemaAt(root: Schema, path: Path): Schema | undefined {
 }
 
 /** Suggests keys and values from the schema of the document. */
-export function completeBy(schemaOf: (doc: Text, position: number) => Schema): (context: CompletionContext) => CompletionResult | null {
+export function schemaCompletionSource(schemaOf: (doc: Text, position: number) => Schema): (context: CompletionContext) => CompletionResult | null {
   return (context) => {
     const { doc } = context.state;
     const line = doc.lineAt(context.pos);

@@ -30,7 +30,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace, tags.meta], color: "var(--syntax-mark)" },
 ]);
 
-/** Length of a text for which the parser needs too long after each key. */
+/** Length above which parsing the text after each keystroke is too slow. */
 const LONG = 50_000;
 
 /** Marks for the visible lines of a long text. */
@@ -113,7 +113,7 @@ const changedLines = StateField.define<ChangedLines>({
     if (baseline === value.baseline && !docChanged) {
       return value;
     }
-    // After a key, only the chunks near it are compared again.
+    // After an edit, only the chunks near it are compared again.
     const chunks = baseline === value.baseline ? Chunk.updateB(value.chunks, baseline, newDoc, changes, DIFF) : Chunk.build(baseline, newDoc, DIFF);
     return { baseline, chunks, marks: marksOf(chunks, newDoc) };
   },

@@ -68,7 +68,7 @@ export function outcomeOf(verdict: Verdict): "Allowed" | "Warned" | "Denied" {
 
 /** Returns the verdict of a release, or with `settings` the verdict under the unchanged settings. Positions are taken from the other result. */
 export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
-  const chosen = evaluated.releases?.find((of) => of.release === release)?.verdict;
+  const chosen = evaluated.releases?.find((entry) => entry.release === release)?.verdict;
   if (chosen === undefined) {
     return evaluated.verdict;
   }
@@ -107,7 +107,7 @@ export class Evaluator {
       this.#results.clear();
       this.#objectKeys.clear();
     }
-    return cut(this.#evaluateDocuments(input, cursor));
+    return limitLists(this.#evaluateDocuments(input, cursor));
   }
 
   #evaluateDocuments(input: Input, cursor: Cursor): Evaluation {
@@ -181,7 +181,7 @@ export const MAX_LISTED = 100;
 const MAX_FINDINGS = 500;
 
 /** Counts the objects, and cuts long lists. */
-function cut(evaluation: Evaluation): Evaluation {
+function limitLists(evaluation: Evaluation): Evaluation {
   const { entries, current, problems } = evaluation;
   const counts: Evaluation["counts"] = {};
   for (const { outcome } of entries) {
@@ -209,7 +209,7 @@ function problemsOfOld({ oldObject, settings }: Input): InputProblem[] {
   return diff(oldObject, "", settings).unreadable.map(({ position, message }) => ({ editor: "oldObject", position, message }));
 }
 
-function summarize({ objects, unreadable, unknown }: LintResult, input: Input): DocumentResult {
+function summarize({ objects, unreadable, unsupported }: LintResult, input: Input): DocumentResult {
   const problems = unreadable.filter(({ text }) => text === "new").map(({ position, message }) => ({ position, message }));
   const entries: DocumentResult["entries"] = objects.map((evaluated) => {
     const { request } = evaluated;
@@ -221,7 +221,7 @@ function summarize({ objects, unreadable, unknown }: LintResult, input: Input): 
     const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
     return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings: verdict.findings };
   });
-  for (const kind of unknown) {
+  for (const kind of unsupported) {
     entries.push({ kind, name: "", isStatus: false, outcome: "Not evaluated", message: `The policy does not support ${kind}: it allows the object, with a warning.`, findings: [] });
   }
   if (entries.length === 0 && problems[0] !== undefined) {

@@ -2,7 +2,7 @@
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
 import { type AdmissionRequest, explain, kinds, releases, rules, settingsSchema } from "managed-by/web";
-import { completeBy } from "./completion.js";
+import { schemaCompletionSource } from "./completion.js";
 import { byId } from "./dom.js";
 import { documentAt, documentsOf } from "./documents.js";
 import { Editor } from "./editor.js";
@@ -12,7 +12,7 @@ import type { EvaluationResponse } from "./evaluation-worker.js";
 import { EXAMPLES, fillExamples } from "./examples.js";
 import { DEFAULT_INPUT, fromFragment, type Input, isShared, type Operation, toFragment } from "./input.js";
 import { ReplayView } from "./replay-view.js";
-import { forget, save, saved } from "./saved.js";
+import { forget, save, loadSaved } from "./saved.js";
 import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
 import { NARROW } from "./state-diagram.js";
 import { restoreTheme, switchThemeWith } from "./theme.js";
@@ -28,7 +28,7 @@ const operation = byId<HTMLSelectElement>("operation");
 const example = byId<HTMLSelectElement>("example");
 const release = byId<HTMLSelectElement>("release");
 const resultPanel = byId("result");
-const spoken = byId("spoken");
+const liveRegion = byId("live-region");
 
 fillExamples(example, "Choose an example");
 switchThemeWith(byId("theme"));
@@ -49,11 +49,11 @@ function schemaAt(doc: Text, position: number): Schema {
   return objectSchema(supportedKinds, valueOf("apiVersion"), valueOf("kind"));
 }
 
-const complete = completeBy(schemaAt);
+const complete = schemaCompletionSource(schemaAt);
 const editors: Record<EditorId, Editor> = {
   object: new Editor(byId("panel-object"), "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor }),
   oldObject: new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, { onEdit }),
-  settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", completeBy(() => schemaOfSettings), { onEdit }),
+  settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", schemaCompletionSource(() => schemaOfSettings), { onEdit }),
 };
 const replayView = new ReplayView((step) => {
   replayView.close();
@@ -173,7 +173,7 @@ function evaluate(): void {
 function showResponse(response: EvaluationResponse): void {
   if (response.kind === "evaluation") {
     evaluation = response.evaluation;
-    spoken.textContent = showEvaluation(resultPanel, evaluation, release.value, { goTo: (from) => goTo("object", from), goToProblem, selectRelease, selectEntry });
+    liveRegion.textContent = showEvaluation(resultPanel, evaluation, release.value, { goTo: (from) => goTo("object", from), goToProblem, selectRelease, selectEntry });
     underline();
     const position = evaluation.current?.findings[0]?.position;
     if (isNewInput && position !== undefined) {
@@ -181,7 +181,7 @@ function showResponse(response: EvaluationResponse): void {
     }
   } else {
     const outcome = response.kind === "not-loaded" ? "The policy did not load" : "The evaluation failed";
-    spoken.textContent = showFailure(resultPanel, outcome, response.message, () => client.restart());
+    liveRegion.textContent = showFailure(resultPanel, outcome, response.message, () => client.restart());
   }
   isNewInput = false;
   resultPanel.setAttribute("aria-busy", String(client.isPending));
@@ -423,20 +423,20 @@ function withTypeAndName({ requestKind, kind: evaluated, name, namespace }: Admi
   return { apiVersion, kind: kind.kind, metadata: { name: name ?? "example", namespace: namespace ?? "default", ...metadata }, ...others };
 }
 
-/** Loads the input from the URL, the edits of the last visit, or the default example. */
+/** Loads the input from the URL, the edits from the last visit, or the default example. */
 async function loadInput(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];
   const named = EXAMPLES.find((candidate) => candidate.name === name);
   const ofRule = inputOfRule(decodeURIComponent(/^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? ""));
-  const edits = location.hash === "" ? saved() : undefined;
+  const edits = location.hash === "" ? loadSaved() : undefined;
   example.value = named?.name ?? "";
   setInput(shared ?? named?.input ?? ofRule ?? edits ?? DEFAULT_INPUT);
   notify("");
   if (isShared(location.hash) && shared === undefined) {
-    notify("The link is cut or broken, so the shared input cannot be shown. Request a new link. Below is the first example.");
+    notify("The link is incomplete or damaged, so the shared input cannot be loaded. Ask for a new link. The first example is shown instead.");
   } else if (edits !== undefined) {
-    notify("These are your edits of the last visit. They are kept on this machine.", true);
+    notify("These are your edits from your last visit. They are stored only in this browser.", true);
   }
 }
 

@@ -66,7 +66,7 @@ export class ReplayView {
         const fraction = file.size === 0 ? 1 : data.bytes / file.size;
         this.#steps.push(...data.steps.map((step) => ({ step, fraction })));
         this.#progress.value = fraction;
-        this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} with findings`;
+        this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} steps reported`;
         this.#draw([0, 0.5, 1].map((fraction) => size(fraction * file.size)));
       } else if (data.kind !== "objects") {
         this.#progress.hidden = true;
@@ -135,7 +135,7 @@ export class ReplayView {
   }
 
   #show(summary: ReplaySummary, release?: string): void {
-    const { counts, rows, unknown } = summary;
+    const { counts, rows, unsupported } = summary;
     this.#draw([1, Math.ceil(counts.lines / 2), counts.lines].map((line) => `line ${line.toLocaleString("en")}`), counts.lines);
     const total = (value: number, label: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, value.toLocaleString("en")), h("dt", {}, label));
     const totals = h(
@@ -151,8 +151,8 @@ export class ReplayView {
     if (rows.length > 0) {
       parts.push(table(summary, release));
     }
-    if (unknown.length > 0) {
-      parts.push(h("p", { class: "note" }, `Unsupported kinds: ${unknown.join(", ")}.`));
+    if (unsupported.length > 0) {
+      parts.push(h("p", { class: "note" }, `Unsupported kinds: ${unsupported.join(", ")}.`));
     }
     if (this.#steps.length > 0) {
       // List denials first, because there may be thousands of warnings.
@@ -191,7 +191,7 @@ function table(summary: ReplaySummary, release?: string): HTMLElement {
       ...cells.map(([kind, text], index) => h("td", { class: kind, "data-label": labels[index] }, text)),
     );
   });
-  const text = release === undefined ? "Findings of each rule, with the settings on the page. The column Releases lists the releases that deny." : `Findings of each rule on Kubernetes ${release}, with the settings on the page.`;
+  const text = release === undefined ? "Findings of each rule, with the settings on the page. The Releases column lists the releases that report the finding." : `Findings of each rule on Kubernetes ${release}, with the settings on the page.`;
   const caption = h("caption", {}, text);
   return h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows));
 }

@@ -12,7 +12,7 @@ export type ReplayResponse =
   | { kind: "objects"; objects: StepObjects | undefined }
   | { kind: "failed"; message: string };
 
-/** Maximum number of listed steps. The totals count all of them. */
+/** Maximum number of steps sent to the page. The totals include all steps. */
 const MAX_STEPS = 5000;
 /** Interval of progress messages in milliseconds. */
 const INTERVAL = 50;

@@ -13,7 +13,7 @@ export function save(input: Input): void {
 }
 
 /** Returns the input of the last visit. */
-export function saved(): Input | undefined {
+export function loadSaved(): Input | undefined {
   try {
     const text = localStorage.getItem(KEY);
     return text === null ? undefined : parseInput(JSON.parse(text));

@@ -34,7 +34,7 @@ export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, rele
     headline(outcome, evaluated, release),
     ...releases(evaluated, release, actions),
     terminal(evaluated),
-    ...(evaluated.remark === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.remark}.`)]),
+    ...(evaluated.note === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.note}.`)]),
     ...problems(evaluation, actions),
     findings(verdict.findings, actions),
     ...(transitions === undefined ? [] : [section("The step", stateDiagram(transitions))]),
@@ -111,19 +111,19 @@ function headline(outcome: string, evaluated: ObjectVerdict, release: string): H
   const beside = code !== undefined ? `${code} ${CODES[code] ?? ""}` : outcome === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
-  const by = evaluated.releases?.some((of) => of.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
+  const evaluator = evaluated.releases?.some((entry) => entry.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
   return h(
     "div",
     { class: `headline ${outcome.toLowerCase()}` },
     h("p", { class: "outcome" }, outcome === "Denied" ? outcome : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
-    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${by}.${run}`),
+    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${evaluator}.${run}`),
     h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, isStored(evaluated))}. Nothing else is, so an API server may still reject the object because of another field.`),
   );
 }
 
 /** Returns true if the object is reviewed as a stored one, with its status. */
 function isStored(evaluated: ObjectVerdict): boolean {
-  return evaluated.remark?.includes("stored") === true;
+  return evaluated.note?.includes("stored") === true;
 }
 
 function terminal(evaluated: ObjectVerdict): HTMLElement {

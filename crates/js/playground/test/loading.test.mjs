@@ -44,7 +44,7 @@ for (const [name, [reason, prepare]] of Object.entries(failures)) {
       async (page, context) => {
         assert.equal(await outcome(page), "The policy did not load");
         assert.match(await subject(page), reason);
-        assert.match(await page.locator("#spoken").textContent(), /^The policy did not load: /);
+        assert.match(await page.locator("#live-region").textContent(), /^The policy did not load: /);
         assert.match(await editor(page).innerText(), /kind: Job/);
         await context.setOffline(false);
         await page.unrouteAll();

@@ -146,7 +146,7 @@ test("a shared link restores the input", async () => {
         assert.match(await outcome(page), /^Allowed/);
         assert.equal(await page.locator("#notice").isVisible(), hash.startsWith("#q1="), hash);
         if (hash.startsWith("#q1=")) {
-          assert.match(await page.locator("#notice").innerText(), /^The link is cut or broken/);
+          assert.match(await page.locator("#notice").innerText(), /^The link is incomplete or damaged/);
         }
       },
       { hash },
@@ -257,7 +257,7 @@ test("edits survive a reload until the user discards them", async () => {
     await page.waitForSelector("body.ready");
     assert.equal((await editor(page).innerText()).trimEnd(), JOB.trimEnd());
     assert.equal(await page.inputValue("#username"), "ana");
-    assert.match(await page.locator("#notice").innerText(), /your edits of the last visit/);
+    assert.match(await page.locator("#notice").innerText(), /your edits from your last visit/);
     await page.click("#forget");
     assert.match(await editor(page).innerText(), /kubernetes\.io\/job-controler/);
     assert.equal(await page.locator("#notice").isVisible(), false);

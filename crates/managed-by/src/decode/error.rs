@@ -31,7 +31,7 @@ pub(crate) fn duplicate<E: serde::de::Error>() -> E {
 impl DecodeError {
     /// Converts an error of `serde_json`, and determines its path.
     #[cold]
-    pub(super) fn decoding(text: &str, error: &serde_json::Error) -> Self {
+    pub(super) fn from_serde(text: &str, error: &serde_json::Error) -> Self {
         let message = error.to_string();
         if !error.is_data() {
             return Self::new(None, format!("not JSON: {message}"));
@@ -51,7 +51,7 @@ impl DecodeError {
         Self::unexpected(path, expected, got)
     }
 
-    pub(super) fn utf_8(at: usize) -> Self {
+    pub(super) fn invalid_utf8(at: usize) -> Self {
         Self::new(None, format!("not JSON: expected UTF-8 at byte {at}"))
     }
 

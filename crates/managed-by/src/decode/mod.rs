@@ -30,7 +30,8 @@ pub(crate) type Result<T> = std::result::Result<T, DecodeError>;
 /// # Errors
 /// Fails if the document is not UTF-8 or not JSON, or if the seed rejects the value.
 pub(crate) fn decode<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value> {
-    let text = std::str::from_utf8(bytes).map_err(|e| DecodeError::utf_8(e.valid_up_to()))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|e| DecodeError::invalid_utf8(e.valid_up_to()))?;
     decode_str(text, seed)
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn decode_str<'de, S: DeserializeSeed<'de>>(
     let mut json = serde_json::Deserializer::from_str(text);
     seed.deserialize(&mut json)
         .and_then(|value| json.end().map(|()| value))
-        .map_err(|e| DecodeError::decoding(text, &e))
+        .map_err(|e| DecodeError::from_serde(text, &e))
 }
 
 #[cfg(test)]

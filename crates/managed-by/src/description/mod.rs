@@ -176,7 +176,7 @@ pub struct Rule {
 #[cfg(feature = "docs")]
 struct OptionalDocs {
     documentation: Documentation,
-    anchor: RuleSource,
+    source: RuleSource,
     applies: fn(&Kind<'_>) -> bool,
 }
 
@@ -193,7 +193,7 @@ pub(crate) enum Scope {
     Cluster,
     /// Like [`Scope::Cluster`], for writes that would prevent the policy from enforcing the admin's configuration. Warns by default,
     /// and denies if the settings configure delegation (`role`, `controllers`, `namespaces`).
-    Guard,
+    PolicyBypass,
 }
 
 /// Defaults: a rule denies, has `Scope::Api`, and applies to every kind.
@@ -219,7 +219,7 @@ impl Rule {
             #[cfg(feature = "docs")]
             docs: OptionalDocs {
                 documentation: page::documentation(page),
-                anchor: RuleSource::Upstream {
+                source: RuleSource::Upstream {
                     function: check.function,
                     option: check.option,
                     since,
@@ -249,7 +249,7 @@ impl Rule {
             #[cfg(feature = "docs")]
             docs: OptionalDocs {
                 documentation: page::documentation(page),
-                anchor: RuleSource::Policy {
+                source: RuleSource::Policy {
                     source: page::source(page),
                 },
                 applies: |_| true,
@@ -257,11 +257,11 @@ impl Rule {
         }
     }
 
-    pub(crate) const fn by_default(self, default: Enforcement) -> Self {
+    pub(crate) const fn with_default(self, default: Enforcement) -> Self {
         Self { default, ..self }
     }
 
-    pub(crate) const fn in_scope(self, scope: Scope) -> Self {
+    pub(crate) const fn with_scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
@@ -290,7 +290,7 @@ impl Rule {
     /// Returns the source.
     #[cfg(feature = "docs")]
     pub fn source(&self) -> &RuleSource {
-        &self.docs.anchor
+        &self.docs.source
     }
 
     /// Returns the enforcement with default settings.
@@ -329,12 +329,13 @@ impl Rule {
 
     /// Returns true if the admin configures the rule for a cluster.
     pub fn is_cluster_specific(&self) -> bool {
-        matches!(self.scope, Scope::Cluster | Scope::Guard)
+        matches!(self.scope, Scope::Cluster | Scope::PolicyBypass)
     }
 
-    /// Returns true if the rule denies by default only if the settings configure delegation, and otherwise warns.
-    pub fn is_guard(&self) -> bool {
-        self.scope == Scope::Guard
+    /// Returns true if the rule prevents writes that bypass the policy. By default it warns, and denies only if the settings configure
+    /// delegation.
+    pub fn prevents_bypass(&self) -> bool {
+        self.scope == Scope::PolicyBypass
     }
 }
 

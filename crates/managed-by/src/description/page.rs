@@ -14,13 +14,13 @@ impl Example {
 
 /// Returns the parts of the page, except the source and the deviation.
 pub(super) const fn documentation(page: &'static str) -> Documentation {
-    let (title, rest) = cut(page, "\n");
-    let (text, rest) = cut(rest, "\n## What to do\n");
-    let (fix, _) = cut(rest, "\n## ");
-    let (_, examples) = cut(rest, "\n## Accepted\n");
-    let (accepted, rejected) = cut(examples, "\n## Rejected\n");
+    let (title, rest) = split_required(page, "\n");
+    let (text, rest) = split_required(rest, "\n## What to do\n");
+    let (fix, _) = split_required(rest, "\n## ");
+    let (_, examples) = split_required(rest, "\n## Accepted\n");
+    let (accepted, rejected) = split_required(examples, "\n## Rejected\n");
     Documentation {
-        title: cut(title, "# ").1,
+        title: split_required(title, "# ").1,
         text: text.trim_ascii(),
         fix: fix.trim_ascii(),
         accepted: example(accepted),
@@ -30,60 +30,66 @@ pub(super) const fn documentation(page: &'static str) -> Documentation {
 
 /// Returns the source of a rule of this project.
 pub(super) const fn source(page: &'static str) -> &'static str {
-    let (_, rest) = cut(page, "\n## Source\n");
-    cut(rest, "\n## ").0.trim_ascii()
+    let (_, rest) = split_required(page, "\n## Source\n");
+    split_required(rest, "\n## ").0.trim_ascii()
 }
 
 /// Returns the intended difference from kube-apiserver, if there is one.
 pub(super) const fn deviation(page: &'static str) -> Option<&'static str> {
-    match split(page, "\n## Deviation\n") {
-        Some((_, rest)) => Some(cut(rest, "\n## ").0.trim_ascii()),
+    match split_once(page, "\n## Deviation\n") {
+        Some((_, rest)) => Some(split_required(rest, "\n## ").0.trim_ascii()),
         None => None,
     }
 }
 
 const fn example(part: &'static str) -> Example {
-    let (head, request) = cut(part, "```json\n");
+    let (head, request) = split_required(part, "```json\n");
     Example {
-        settings: match split(head, "Settings: `") {
-            Some((_, rest)) => cut(rest, "`").0,
+        settings: match split_once(head, "Settings: `") {
+            Some((_, rest)) => split_required(rest, "`").0,
             None => "{}",
         },
-        request: cut(request, "\n```").0,
+        request: split_required(request, "\n```").0,
     }
 }
 
 /// Splits text at a delimiter, which must exist.
 #[expect(clippy::panic, reason = "it runs while the library is built")]
-pub(crate) const fn cut(text: &'static str, mark: &str) -> (&'static str, &'static str) {
-    match split(text, mark) {
+pub(crate) const fn split_required(
+    text: &'static str,
+    delimiter: &str,
+) -> (&'static str, &'static str) {
+    match split_once(text, delimiter) {
         Some(parts) => parts,
         None => panic!("a page lacks a part"),
     }
 }
 
 /// Splits text at a delimiter, byte by byte because [`str::split_once`] is not `const`.
-pub(crate) const fn split(text: &'static str, mark: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) const fn split_once(
+    text: &'static str,
+    delimiter: &str,
+) -> Option<(&'static str, &'static str)> {
     let mut rest = text.as_bytes();
     while let Some((_, after)) = rest.split_first() {
-        if begins(rest, mark.as_bytes())
+        if starts_with(rest, delimiter.as_bytes())
             && let Some(place) = text.len().checked_sub(rest.len())
         {
             let (before, from) = text.split_at(place);
-            return Some((before, from.split_at(mark.len()).1));
+            return Some((before, from.split_at(delimiter.len()).1));
         }
         rest = after;
     }
     None
 }
 
-const fn begins(mut text: &[u8], mut mark: &[u8]) -> bool {
-    while let Some((wanted, rest)) = mark.split_first() {
+const fn starts_with(mut text: &[u8], mut delimiter: &[u8]) -> bool {
+    while let Some((wanted, rest)) = delimiter.split_first() {
         match text.split_first() {
             Some((byte, after)) if *byte == *wanted => text = after,
             _ => return false,
         }
-        mark = rest;
+        delimiter = rest;
     }
     true
 }

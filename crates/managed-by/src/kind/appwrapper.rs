@@ -21,7 +21,7 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
             allowed_transitions: TRANSITIONS,
             ..OutcomeProfile::new(phase(&["Succeeded"]), phase(&["Failed"]))
         }),
-        totals: &["status.resettingCount"],
+        monotonic_counters: &["status.resettingCount"],
         ..StatusProfile::EMPTY
     }),
     docs: OptionalDocs::new(KindDocs {

@@ -19,7 +19,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
             condition_true("Failed"),
         )),
         terminal_state: Some("status.terminalState"),
-        totals: &["status.restarts", "status.restartsCountTowardsMax"],
+        monotonic_counters: &["status.restarts", "status.restartsCountTowardsMax"],
         counters: &[
             "status.replicatedJobsStatus[].ready",
             "status.replicatedJobsStatus[].succeeded",

@@ -129,7 +129,7 @@ pub struct Kind<'k> {
     pub(crate) retries_path: Option<&'k str>,
     pub(crate) status: StatusRules<'k>,
     /// True if the kind is declared in `custom_kinds` and not built into the library.
-    pub(crate) is_custom: bool,
+    pub(crate) is_declared: bool,
     #[cfg_attr(
         not(feature = "docs"),
         expect(dead_code, reason = "empty without the feature `docs`")
@@ -153,7 +153,7 @@ impl Kind<'_> {
         templates: &[],
         retries_path: None,
         status: StatusRules::Unchecked,
-        is_custom: false,
+        is_declared: false,
         docs: OptionalDocs::new(KindDocs {
             checks: "",
             unchecked: "",

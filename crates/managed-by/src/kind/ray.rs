@@ -70,7 +70,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
             needs_outcome: false,
             required_by: TerminalStates::empty(),
         }),
-        totals: &["status.succeeded", "status.failed"],
+        monotonic_counters: &["status.succeeded", "status.failed"],
         ..StatusProfile::EMPTY
     }),
     docs: OptionalDocs::new(KindDocs {

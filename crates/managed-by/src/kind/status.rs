@@ -138,7 +138,7 @@ pub(crate) struct StatusProfile<'k> {
     /// Counters that are never negative. `[]` stands for each element of a list or map.
     pub(crate) counters: &'k [&'k str],
     /// Counters that also never decrease.
-    pub(crate) totals: &'k [&'k str],
+    pub(crate) monotonic_counters: &'k [&'k str],
     /// Two conditions that are never both True.
     pub(crate) exclusive: Option<(&'k str, &'k str)>,
     /// Path of the field that repeats the type of the outcome's condition.
@@ -152,7 +152,7 @@ impl StatusProfile<'_> {
         start: None,
         end: None,
         counters: &[],
-        totals: &[],
+        monotonic_counters: &[],
         exclusive: None,
         terminal_state: None,
     };

@@ -43,7 +43,7 @@ fn paths_are_well_formed() {
         assert!(spec.iter().all(|p| p.starts_with("spec.")), "{kind:?}");
         let mut paths = spec;
         if let Some(status) = kind.status_profile() {
-            let mut of_status = [status.counters, status.totals].concat();
+            let mut of_status = [status.counters, status.monotonic_counters].concat();
             of_status.extend(status.start);
             of_status.extend(status.end.map(|end| end.path));
             of_status.extend(status.terminal_state);

@@ -74,7 +74,7 @@ pub(crate) struct Status<'a> {
     pub(crate) start: Option<Time>,
     pub(crate) end: Option<Time>,
     /// Counters that never decrease, in the order of the profile.
-    pub(crate) totals: Vec<i64>,
+    pub(crate) monotonic_counters: Vec<i64>,
     pub(crate) attempts: usize,
     /// Negative counters with their paths.
     pub(crate) negative: Vec<(String, i64)>,
@@ -96,8 +96,11 @@ impl Status<'_> {
     }
 
     /// Returns a counter that never decreases, by its index in the profile; 0 if unset.
-    pub(crate) fn total(&self, index: usize) -> i64 {
-        self.totals.get(index).copied().unwrap_or_default()
+    pub(crate) fn monotonic_counter(&self, index: usize) -> i64 {
+        self.monotonic_counters
+            .get(index)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -110,7 +113,7 @@ pub(crate) static EMPTY_STATUS: Status<'static> = Status {
     reason: None,
     start: None,
     end: None,
-    totals: Vec::new(),
+    monotonic_counters: Vec::new(),
     attempts: 0,
     negative: Vec::new(),
 };

@@ -16,7 +16,7 @@ use crate::upstream::time::Time;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub(crate) struct Job<'a> {
-    /// Moved to the object.
+    /// Empty after decoding: [`read`] moves it to [`Object::metadata`].
     #[serde(borrow, deserialize_with = "fields::object")]
     pub(crate) metadata: Metadata<'a>,
     #[serde(borrow, deserialize_with = "fields::object")]
@@ -29,7 +29,7 @@ pub(crate) struct Job<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object", rename_all = "camelCase")]
 pub(crate) struct JobSpec<'a> {
-    /// Moved to the object.
+    /// Unset after decoding: [`read`] moves it to [`Object::managed_by`].
     #[serde(borrow, deserialize_with = "fields::optional_string")]
     pub(crate) managed_by: Option<Cow<'a, str>>,
     #[serde(deserialize_with = "fields::optional_int32")]
@@ -125,9 +125,9 @@ bitflags! {
 }
 
 impl ConditionTypes {
-    /// Returns the type with a name, or none if no rule reads it.
-    pub(crate) fn named(word: &str) -> Self {
-        match word {
+    /// Returns the type with the given name, or the empty set if no rule reads it.
+    pub(crate) fn from_type_name(name: &str) -> Self {
+        match name {
             "Complete" => Self::COMPLETE,
             "Failed" => Self::FAILED,
             "FailureTarget" => Self::FAILURE_TARGET,
@@ -159,7 +159,7 @@ impl Conditions {
 
     /// Adds an entry of the list.
     pub(crate) fn add(&mut self, condition: &str, status: &str) {
-        let known = ConditionTypes::named(condition);
+        let known = ConditionTypes::from_type_name(condition);
         match status {
             "True" => self.is_true |= known,
             "False" => self.is_false |= known,

@@ -23,17 +23,17 @@ struct PodMetadata<'a> {
     #[serde(borrow, deserialize_with = "fields::string")]
     name: Cow<'a, str>,
     #[serde(borrow)]
-    owner_references: Controller<'a>,
+    owner_references: ControllerReference<'a>,
 }
 
 /// Controller in an object's owner references. kube-apiserver accepts at most one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Controller<'a>(Option<Owner<'a>>);
+pub(crate) struct ControllerReference<'a>(Option<OwnerReference<'a>>);
 
-/// Owner reference of a controller.
+/// Reference to a controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object", rename_all = "camelCase")]
-pub(crate) struct Owner<'a> {
+pub(crate) struct OwnerReference<'a> {
     /// Index in `metadata.ownerReferences`.
     #[serde(skip)]
     pub(crate) index: usize,
@@ -56,23 +56,23 @@ impl<'a> Pod<'a> {
 
     /// Returns the Job that controls the pod. Requires a DNS subdomain as its name (`ValidateJobName`), because lookups put the
     /// name into a URL path.
-    pub(crate) fn job(&self) -> Option<&Owner<'a>> {
-        let Controller(owner) = &self.metadata.owner_references;
+    pub(crate) fn job(&self) -> Option<&OwnerReference<'a>> {
+        let ControllerReference(owner) = &self.metadata.owner_references;
         let owner = owner.as_ref()?;
         let is_job = (&*owner.api_version, &*owner.kind) == ("batch/v1", "Job");
         (is_job && is_subdomain(&owner.name)).then_some(owner)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Controller<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ControllerReference<'a> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
         let mut controller = None;
         let mut index = 0_usize;
         fields::for_each(
             json,
-            |fields::StrictObject(owner): fields::StrictObject<Owner<'a>>| {
+            |fields::StrictObject(owner): fields::StrictObject<OwnerReference<'a>>| {
                 if owner.controller {
-                    controller = Some(Owner { index, ..owner });
+                    controller = Some(OwnerReference { index, ..owner });
                 }
                 index = index.saturating_add(1);
             },
@@ -81,13 +81,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Controller<'a> {
     }
 }
 
-impl<'a> Owner<'a> {
+impl<'a> OwnerReference<'a> {
     /// Returns the controller in owner references.
     ///
     /// # Errors
     /// Fails if a field has the wrong type.
     pub(crate) fn controller_of(references: Raw<'a>) -> Result<Option<Self>> {
-        let Controller(owner) = decode_str(references.as_str(), PhantomData)?;
+        let ControllerReference(owner) = decode_str(references.as_str(), PhantomData)?;
         Ok(owner)
     }
 }

@@ -14,17 +14,21 @@ use crate::sorted::Sorted;
 
 /// Returns true if two pod templates have the same scheduling directives. Skips values of the wrong type, because kube-apiserver
 /// has already decoded the template.
-pub(crate) fn same_directives(
+pub(crate) fn has_same_directives(
     new: Option<Raw<'_>>,
     old: Option<Raw<'_>>,
     release: Release,
 ) -> bool {
-    Comparison::new(old, release).same(new, old, &TEMPLATE)
+    Comparison::new(old, release).is_equal(new, old, &TEMPLATE)
 }
 
 /// Returns true if two pod templates have the same pod affinity and anti-affinity, which are immutable.
-pub(crate) fn same_affinity(new: Option<Raw<'_>>, old: Option<Raw<'_>>, release: Release) -> bool {
-    Comparison::new(old, release).same(new, old, &IMMUTABLE)
+pub(crate) fn has_same_affinity(
+    new: Option<Raw<'_>>,
+    old: Option<Raw<'_>>,
+    release: Release,
+) -> bool {
+    Comparison::new(old, release).is_equal(new, old, &IMMUTABLE)
 }
 
 /// Go type of a value, as far as it affects equality.
@@ -139,7 +143,7 @@ impl Comparison {
         }
     }
 
-    fn same(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, shape: &Shape) -> bool {
+    fn is_equal(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, shape: &Shape) -> bool {
         let (a, b) = (a.filter(is_set), b.filter(is_set));
         if a.map(Raw::as_str) == b.map(Raw::as_str) {
             return true;
@@ -152,17 +156,17 @@ impl Comparison {
                 let [a, b] = [a, b].map(|list| list.map(Raw::elements).unwrap_or_default());
                 let mut pairs = a.iter().zip(&b);
                 a.len() == b.len()
-                    && pairs.all(|((_, a), (_, b))| self.same(Some(*a), Some(*b), element))
+                    && pairs.all(|((_, a), (_, b))| self.is_equal(Some(*a), Some(*b), element))
             }
-            Struct(fields) => self.same_members(a, b, fields),
-            Pointer(fields) => a.is_some() == b.is_some() && self.same_members(a, b, fields),
+            Struct(fields) => self.has_equal_members(a, b, fields),
+            Pointer(fields) => a.is_some() == b.is_some() && self.has_equal_members(a, b, fields),
         }
     }
 
-    fn same_members(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, fields: Fields) -> bool {
+    fn has_equal_members(self, a: Option<Raw<'_>>, b: Option<Raw<'_>>, fields: Fields) -> bool {
         fields.iter().all(|(name, shape)| {
             self.drops_keys && LABEL_KEYS.contains(name)
-                || self.same(member(a, name), member(b, name), shape)
+                || self.is_equal(member(a, name), member(b, name), shape)
         })
     }
 }
@@ -203,13 +207,13 @@ fn scalar(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::same_directives;
+    use super::has_same_directives;
     use crate::decode::Raw;
     use crate::release::Release;
 
     fn same(a: &str, b: &str, release: Release) -> bool {
         let [a, b] = [a, b].map(|json| Raw::document(json.as_bytes()).unwrap());
-        same_directives(Some(a), Some(b), release)
+        has_same_directives(Some(a), Some(b), release)
     }
 
     #[test]

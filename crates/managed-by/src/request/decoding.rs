@@ -14,7 +14,7 @@ use super::{AdmissionRequest, RequestTarget, UndecodedChange};
 use crate::decode::fields::{self, DefaultOnNull, Text, set_once};
 use crate::decode::{DecodeError, Result, VisitContainer};
 
-/// Time to decode the objects of a request.
+/// Strategy for decoding the objects of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectDecoding {
     /// With the request, if the kind comes first, so that each byte is read once.

@@ -21,8 +21,8 @@ use crate::object::job::JobStatus;
 use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Settings, SettingsErrors};
-use custom_status::Transition;
-use job_status::{ChangedFields, StatusChange};
+use custom_status::CustomStatusChange;
+use job_status::{ChangedFields, JobStatusChange};
 
 /// A rule with its implementation.
 pub(crate) struct Check {
@@ -37,11 +37,11 @@ pub(crate) struct Check {
 }
 
 /// Predicate for the changes that exercise a rule in a controller report: changes that could have violated the rule. Rules without a
-/// predicate are not in the report. [`CheckFn::CustomStatus`] rules count every [`Transition`].
+/// predicate are not in the report. [`CheckFn::CustomStatus`] rules count every [`CustomStatusChange`].
 #[cfg(feature = "docs")]
 enum Exercised {
     Change(fn(&Change<Object<'_>>) -> bool),
-    Status(fn(&StatusChange<'_>) -> bool),
+    Status(fn(&JobStatusChange<'_>) -> bool),
 }
 
 /// Check function of a rule, by its input.
@@ -53,11 +53,11 @@ pub(crate) enum CheckFn {
     /// Checks a pod and the Job that controls it. This needs a cluster lookup, so [`pods::run`] runs it.
     Pod,
     /// Checks the status of a Job, in status updates and stored objects.
-    JobStatus(for<'a> fn(&StatusChange<'a>, &mut Findings<'a>)),
+    JobStatus(for<'a> fn(&JobStatusChange<'a>, &mut Findings<'a>)),
     /// Compares the old and new status of a Job, in status updates.
-    JobStatusTransition(for<'a> fn(&StatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
+    JobStatusTransition(for<'a> fn(&JobStatusChange<'a>, &'a JobStatus<'a>, &mut Findings<'a>)),
     /// Checks the status of a custom resource, in status updates and stored objects.
-    CustomStatus(for<'a> fn(&Transition<'a>, &mut Findings<'a>)),
+    CustomStatus(for<'a> fn(&CustomStatusChange<'a>, &mut Findings<'a>)),
 }
 
 impl Check {
@@ -107,7 +107,7 @@ impl Check {
     pub(crate) const fn exercised_when(
         self,
         #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for reports"))]
-        predicate: fn(&StatusChange<'_>) -> bool,
+        predicate: fn(&JobStatusChange<'_>) -> bool,
     ) -> Self {
         Self {
             #[cfg(feature = "docs")]
@@ -120,7 +120,7 @@ impl Check {
     #[cfg(feature = "docs")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
         if let CheckFn::CustomStatus(_) = self.run {
-            return Some(context.transition.is_some());
+            return Some(context.custom_status.is_some());
         }
         Some(match self.exercised_when.as_ref()? {
             Exercised::Change(predicate) => predicate(context.change),
@@ -136,7 +136,7 @@ impl Check {
     fn applicable_status_change<'c, 'a>(
         &self,
         context: &'c Context<'a>,
-    ) -> Option<&'c StatusChange<'a>> {
+    ) -> Option<&'c JobStatusChange<'a>> {
         let status = context.status.as_ref();
         status.filter(|status| self.applies_when.is_none_or(|when| when(&status.changed)))
     }
@@ -199,9 +199,9 @@ impl Check {
             // `pods::run` runs these.
             CheckFn::Pod => {}
             CheckFn::CustomStatus(check) => {
-                if let Some(transition) = &context.transition {
+                if let Some(change) = &context.custom_status {
                     start_rule();
-                    check(transition, findings);
+                    check(change, findings);
                 }
             }
         }
@@ -211,13 +211,17 @@ impl Check {
     /// Returns the default enforcement, for rules that the settings don't configure. By default, a rule never denies a built-in
     /// controller's status update of a custom resource: rules about custom status deny only for delegated objects.
     fn default_enforcement(&self, context: &Context<'_>) -> Enforcement {
-        let is_built_in_controller =
-            || context.transition.as_ref().is_some_and(|t| !t.is_delegated);
+        let is_built_in_controller = || {
+            context
+                .custom_status
+                .as_ref()
+                .is_some_and(|t| !t.is_delegated)
+        };
         match (&self.run, context.settings.default_enforcement(&self.rule)) {
             (CheckFn::CustomStatus(_), Enforcement::Deny) if is_built_in_controller() => {
                 Enforcement::Warn
             }
-            (_, Enforcement::Deny) if context.kind.is_custom && self.rule.scope == Scope::Api => {
+            (_, Enforcement::Deny) if context.kind.is_declared && self.rule.scope == Scope::Api => {
                 Enforcement::Warn
             }
             (_, default) => default,
@@ -232,9 +236,9 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings<'a>,
     pub(crate) release: Release,
     /// The Job status change, if this is one.
-    pub(crate) status: Option<StatusChange<'a>>,
+    pub(crate) status: Option<JobStatusChange<'a>>,
     /// The status change of a custom resource, if this is one.
-    pub(crate) transition: Option<Transition<'a>>,
+    pub(crate) custom_status: Option<CustomStatusChange<'a>>,
 }
 
 impl<'a> Context<'a> {
@@ -251,8 +255,8 @@ impl<'a> Context<'a> {
             change,
             settings,
             release,
-            status: StatusChange::from_change(change, release),
-            transition: Transition::from_change(kind, change),
+            status: JobStatusChange::from_change(change, release),
+            custom_status: CustomStatusChange::from_change(kind, change),
         }
     }
 
@@ -264,7 +268,7 @@ impl<'a> Context<'a> {
                 .enforcement(job_spec::SCHEDULING_DIRECTIVES.rule.id);
             enforcement != Some(Enforcement::Off)
         };
-        job_spec::Suspended::from_change(self.change).is_some() && is_enabled()
+        job_spec::SuspendedJobUpdate::from_change(self.change).is_some() && is_enabled()
     }
 
     /// Returns the `managedBy` of a create, or of an update that changes it.
@@ -304,7 +308,7 @@ pub(crate) struct Findings<'a> {
     /// Number of findings that the current rule may still add.
     remaining: usize,
     /// True if kube-apiserver itself validates the kind.
-    built_in: bool,
+    is_built_in: bool,
     pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
 }
 
@@ -316,7 +320,7 @@ impl<'a> Findings<'a> {
     /// Creates an empty collection for an object of the given kind.
     pub(crate) fn new(kind: &Kind<'_>) -> Self {
         Self {
-            built_in: kind.is_built_in(),
+            is_built_in: kind.is_built_in(),
             ..Self::default()
         }
     }
@@ -331,7 +335,7 @@ impl<'a> Findings<'a> {
             && let Some(remaining) = self.remaining.checked_sub(1)
         {
             self.remaining = remaining;
-            let upstream = self.built_in && rule.is_upstream();
+            let upstream = self.is_built_in && rule.is_upstream();
             let finding = Finding::new(rule, error, upstream);
             self.list.push((enforcement, finding));
         }

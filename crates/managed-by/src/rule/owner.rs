@@ -2,7 +2,7 @@
 
 use crate::kind::{FieldLocation, Kind};
 use crate::object::Object;
-use crate::object::pod::Owner;
+use crate::object::pod::OwnerReference;
 use crate::request::GroupVersionKind;
 use crate::rule::Context;
 use crate::settings::SettingsErrors;
@@ -12,8 +12,11 @@ use crate::settings::SettingsErrors;
 pub(super) fn workload<'a>(
     context: &Context<'_>,
     object: &Object<'a>,
-) -> Result<Option<Owner<'a>>, SettingsErrors> {
-    let owner = object.metadata.owner_references.map(Owner::controller_of);
+) -> Result<Option<OwnerReference<'a>>, SettingsErrors> {
+    let owner = object
+        .metadata
+        .owner_references
+        .map(OwnerReference::controller_of);
     // kube-apiserver never sends invalid references.
     let Some(Ok(Some(owner))) = owner else {
         return Ok(None);

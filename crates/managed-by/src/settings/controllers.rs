@@ -63,10 +63,10 @@ pub(super) fn validate_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Rej
     if names.iter().any(|name| name == kind) {
         return None;
     }
-    let mut words: Vec<&str> = kinds().collect();
-    words.extend(names.iter().map(|name| &**name));
-    let text = format!("supported values: {}", words.join(", "));
-    Some(Rejection::with_nearest(text, kind, &words))
+    let mut supported: Vec<&str> = kinds().collect();
+    supported.extend(names.iter().map(|name| &**name));
+    let text = format!("supported values: {}", supported.join(", "));
+    Some(Rejection::with_nearest(text, kind, &supported))
 }
 
 impl<'a> Controller<'a> {

@@ -274,13 +274,13 @@ impl<'a> Settings<'a> {
         }
         if self.controllers.as_ref().is_some_and(Vec::is_empty) {
             let path = Path::Member(&Path::Root, "controllers");
-            let by = match required.next() {
+            let requirement = match required.next() {
                 Some((index, _)) => Path::Index(&namespaces, *index).to_string(),
                 None if self.role() == Role::Management => "role management".to_owned(),
                 None => return,
             };
             let text = format!(
-                "Required value: must have at least one controller, because {by} requires delegation"
+                "Required value: must have at least one controller, because {requirement} requires delegation"
             );
             parser.push(SettingsError::semantic(&path, text));
         }
@@ -354,7 +354,7 @@ impl<'a> Settings<'a> {
 
     /// Returns the enforcement of a rule that `rules` doesn't configure.
     pub(crate) fn default_enforcement(&self, rule: &Rule) -> Enforcement {
-        if rule.is_guard() && self.configures_delegation() {
+        if rule.prevents_bypass() && self.configures_delegation() {
             Enforcement::Deny
         } else {
             rule.default

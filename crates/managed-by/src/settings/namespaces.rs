@@ -84,8 +84,8 @@ impl<'a> Entry<'a> {
         }
         if is_object && delegation.is_none() {
             let path = Path::Member(path, "delegation");
-            let words: Vec<_> = Delegation::ALL.iter().map(|(word, _)| *word).collect();
-            let expected = format!("one of {}", words.join(", "));
+            let values: Vec<_> = Delegation::ALL.iter().map(|(value, _)| *value).collect();
+            let expected = format!("one of {}", values.join(", "));
             parser.push(SettingsError::missing(&path, &expected));
         }
         Self {
@@ -97,11 +97,11 @@ impl<'a> Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn matches(&self, namespace: &str, has: impl Fn(&str, &str) -> bool) -> bool {
+    fn matches(&self, namespace: &str, has_label: impl Fn(&str, &str) -> bool) -> bool {
         let matches =
             |patterns: &Vec<Cow<'_, str>>| patterns.iter().any(|p| glob::matches(p, namespace));
         self.patterns.as_ref().is_none_or(matches)
-            && self.labels.iter().all(|(key, value)| has(key, value))
+            && self.labels.iter().all(|(key, value)| has_label(key, value))
     }
 }
 
@@ -191,11 +191,11 @@ impl Settings<'_> {
             }
             let list = Path::Member(&path, "match");
             for (item, pattern) in patterns.iter().enumerate() {
-                if let Some(by) = earlier.covering(pattern) {
+                if let Some(covering) = earlier.covering(pattern) {
                     let pattern = quote_or_size(pattern, "string");
-                    let by = Path::Index(&PATH, by);
+                    let covering = Path::Index(&PATH, covering);
                     let text = format!(
-                        "Invalid value: {pattern}: is never reached, because {by} matches the same namespaces"
+                        "Invalid value: {pattern}: is never reached, because {covering} matches the same namespaces"
                     );
                     parser.push(SettingsError::semantic(&Path::Index(&list, item), text));
                 }

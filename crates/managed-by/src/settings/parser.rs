@@ -262,9 +262,9 @@ impl Parser {
             self.push(SettingsError::new(path, text));
         }
         if count == 0
-            && let Some(instead) = list.empty_hint
+            && let Some(hint) = list.empty_hint
         {
-            let text = format!("Required value: must have at least one item{instead}");
+            let text = format!("Required value: must have at least one item{hint}");
             self.push(SettingsError::new(path, text));
         }
         items

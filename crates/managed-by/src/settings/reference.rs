@@ -1,7 +1,7 @@
 //! Reference of the settings, parsed from `reference.md` at compile time. Tests run the examples, and `docs/reference/settings.md` is
 //! generated from it.
 
-use crate::description::page::{cut, split};
+use crate::description::page::{split_once, split_required};
 
 /// Documentation of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,11 +26,11 @@ pub static KEYS: &[SettingsKey] = &keys::<29>(include_str!("reference.md"));
 
 /// Parses the keys of a page, which must have `COUNT` keys.
 const fn keys<const COUNT: usize>(page: &'static str) -> [SettingsKey; COUNT] {
-    let (_, mut rest) = cut(page, "\n## ");
+    let (_, mut rest) = split_required(page, "\n## ");
     let mut keys = [key(rest); COUNT];
     let mut remaining: &mut [SettingsKey] = &mut keys;
     while let Some((first, others)) = remaining.split_first_mut() {
-        let (section, tail) = match split(rest, "\n## ") {
+        let (section, tail) = match split_once(rest, "\n## ") {
             Some(parts) => parts,
             None => (rest, ""),
         };
@@ -44,14 +44,14 @@ const fn keys<const COUNT: usize>(page: &'static str) -> [SettingsKey; COUNT] {
 
 /// Parses the section of a key. A section without one of the parts does not compile.
 const fn key(section: &'static str) -> SettingsKey {
-    let (path, rest) = cut(section, "\n");
-    let (text, rest) = cut(rest, "\n- Values: ");
-    let (values, rest) = cut(rest, "\n- Default: ");
-    let (default, rest) = cut(rest, "\n");
-    let (_, rest) = cut(rest, "```json\n");
-    let (accepted, rest) = cut(rest, "\n```");
-    let (_, rest) = cut(rest, "```json\n");
-    let (rejected, _) = cut(rest, "\n```");
+    let (path, rest) = split_required(section, "\n");
+    let (text, rest) = split_required(rest, "\n- Values: ");
+    let (values, rest) = split_required(rest, "\n- Default: ");
+    let (default, rest) = split_required(rest, "\n");
+    let (_, rest) = split_required(rest, "```json\n");
+    let (accepted, rest) = split_required(rest, "\n```");
+    let (_, rest) = split_required(rest, "```json\n");
+    let (rejected, _) = split_required(rest, "\n```");
     SettingsKey {
         path,
         values,

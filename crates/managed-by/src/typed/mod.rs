@@ -22,7 +22,7 @@ use crate::review::evaluate;
 use crate::settings::Settings;
 use view::{RawFields, object};
 
-/// Checker that returns kube-apiserver's findings in changes of typed Jobs, for the tests of a controller.
+/// Checker for changes to typed Jobs, for use in the tests of a controller.
 ///
 /// It takes [`Job`]s of `k8s-openapi` and returns [`MergedFinding`]s: the rule, field, error and releases. It needs no admission
 /// review and no cluster. It evaluates kube-apiserver's rules in each of its releases, likely typos of `managedBy`, and, with
@@ -95,7 +95,7 @@ impl<'s> JobChecker<'s> {
     /// use managed_by::{JobChecker, Settings};
     ///
     /// let settings = Settings::from_json(br#"{"controllers": {"acme.io/runner": {"status_writers": ["runners"]}}}"#)?;
-    /// let checker = JobChecker::default().with_settings(settings).as_user("ana", &["people"]);
+    /// let checker = JobChecker::default().with_settings(settings).with_user("ana", &["people"]);
     /// # Ok::<(), managed_by::SettingsErrors>(())
     /// ```
     #[must_use]
@@ -108,7 +108,7 @@ impl<'s> JobChecker<'s> {
 
     /// Sets the user who makes the changes. Only cluster-specific rules read it.
     #[must_use]
-    pub fn as_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
+    pub fn with_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
         Self {
             username: username.into(),
             groups: groups.iter().map(|&group| group.to_owned()).collect(),

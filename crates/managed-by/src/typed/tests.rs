@@ -206,9 +206,9 @@ fn a_status_writer_may_be_a_group() {
         active: Some(1),
         ..JobStatus::default()
     });
-    let by = |groups: &[&str]| checker.clone().as_user("ana", groups);
-    assert_eq!(by(&["runners"]).status_update(&old, &new), []);
-    let found = by(&["people"]).status_update(&old, &new);
+    let checker_for = |groups: &[&str]| checker.clone().with_user("ana", groups);
+    assert_eq!(checker_for(&["runners"]).status_update(&old, &new), []);
+    let found = checker_for(&["people"]).status_update(&old, &new);
     assert_eq!(found[0].rule().id(), "status-writer/delegated");
 }
 

@@ -96,7 +96,7 @@ pub(crate) const MAX_JSON_GROWTH: usize = 6;
 /// Processes eight bytes at once, which saves two thirds of the fuel of an update of 500 KB.
 pub(crate) fn json_size(json: &[u8]) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
-    let has = |word: u64, byte: u8| {
+    let byte_mask = |word: u64, byte: u8| {
         let zero_there = word ^ ONES.wrapping_mul(byte.into());
         zero_there.wrapping_sub(ONES) & !zero_there & (ONES << 7)
     };
@@ -105,7 +105,11 @@ pub(crate) fn json_size(json: &[u8]) -> usize {
     for (index, bytes) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*bytes);
         // `<` and `>` differ in one bit, which this comparison ignores.
-        if has(word & !(ONES << 1), b'<') | has(word, b'&') | has(word, SEPARATOR[0]) != 0 {
+        if byte_mask(word & !(ONES << 1), b'<')
+            | byte_mask(word, b'&')
+            | byte_mask(word, SEPARATOR[0])
+            != 0
+        {
             let start = index.saturating_mul(8);
             size = size.saturating_add(escape_growth(json, start..start.saturating_add(8)));
         }

@@ -160,12 +160,12 @@ fn days_in(year: i64, month: i64) -> i64 {
 
 /// Returns the days from 1 January 0000 to the first of a month.
 fn days_before(year: i64, month: i64) -> i64 {
-    let past = year.wrapping_sub(1);
+    let previous_year = year.wrapping_sub(1);
     // The year 0 was a leap year.
-    let leap_days = past
+    let leap_days = previous_year
         .div_euclid(4)
-        .wrapping_sub(past.div_euclid(100))
-        .wrapping_add(past.div_euclid(400))
+        .wrapping_sub(previous_year.div_euclid(100))
+        .wrapping_add(previous_year.div_euclid(400))
         .wrapping_add(1);
     let years = year.wrapping_mul(365).wrapping_add(leap_days);
     (1..month).fold(years, |days, m| days.wrapping_add(days_in(year, m)))

@@ -26,7 +26,7 @@ enum Content<'t> {
 
 /// The position of a value in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
+pub struct ValueLocation {
     /// The byte range in the text.
     pub span: Range<usize>,
     /// The line, from 1.
@@ -40,18 +40,18 @@ pub struct Located {
 impl<'t> Document<'t> {
     /// Parses all documents of a text: YAML separated by `---`, or consecutive JSON values. A document that cannot be
     /// parsed yields an error with its position, and parsing continues with the next one. Null documents are skipped. A
-    /// duplicate key is an error.
-    pub fn all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
+    /// duplicate key in a YAML mapping is an error; in JSON, the last member wins.
+    pub fn parse_all(text: &'t str) -> Vec<Result<Self, MalformedText>> {
         let mut documents = Vec::new();
-        Self::each(text, |document| {
+        Self::for_each(text, |document| {
             documents.push(document.and_then(Self::without_duplicate_fields));
         });
         documents
     }
 
     /// Passes each document of a text to a callback, one at a time, because a document needs many times the memory of its
-    /// text. Unlike [`Document::all`], allows duplicate keys: as in kubectl, the last value wins.
-    pub fn each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
+    /// text. Unlike [`Document::parse_all`], allows duplicate keys: as in kubectl, the last value wins.
+    pub fn for_each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
         let lines = Rc::new(LineIndex::new(text));
         for part in parts(text) {
             let start = part.trim_start();
@@ -117,16 +117,16 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the position of the value at a path, or of its nearest enclosing value.
-    pub fn locate(&self, path: &Path) -> Located {
+    pub fn locate(&self, path: &Path) -> ValueLocation {
         self.located(path, false)
     }
 
     /// Returns the position of the key at a path.
-    pub fn locate_key(&self, path: &Path) -> Located {
+    pub fn locate_key(&self, path: &Path) -> ValueLocation {
         self.located(path, true)
     }
 
-    fn located(&self, path: &Path, is_key: bool) -> Located {
+    fn located(&self, path: &Path, is_key: bool) -> ValueLocation {
         let (span, is_exact) = match &self.content {
             Content::Json(json) => {
                 let (shown, is_exact) = json.find(path, is_key);
@@ -136,7 +136,7 @@ impl<'t> Document<'t> {
             Content::Yaml(tree, _) => tree.find(path, is_key),
         };
         let (line, column) = self.lines.position(span.start);
-        Located {
+        ValueLocation {
             span,
             line,
             column,

@@ -32,18 +32,18 @@ pub(super) fn resolve(text: &str) -> Scalar {
         return Scalar::Text;
     }
     let plain = text.replace('_', "");
-    if let Some(number) = integer(&plain) {
+    if let Some(number) = parse_integer(&plain) {
         return Scalar::Number(number);
     }
-    match as_json(&plain).and_then(|json| serde_json::from_str(&json).ok()) {
-        Some(number) => Scalar::Number(float(number)),
+    match float_to_json(&plain).and_then(|json| serde_json::from_str(&json).ok()) {
+        Some(number) => Scalar::Number(format_float(number)),
         // Go reads a number that a float cannot represent as a string.
         None => Scalar::Text,
     }
 }
 
 /// Parses an integer in one of Go's notations: `0x1f`, `0b1`, `0o17`, `017`.
-fn integer(text: &str) -> Option<String> {
+fn parse_integer(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
@@ -70,7 +70,7 @@ fn integer(text: &str) -> Option<String> {
 
 /// Converts a float that matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?` to JSON notation, which requires
 /// digits on both sides of the point and no leading zeros. The JSON parser checks the exponent.
-fn as_json(text: &str) -> Option<String> {
+fn float_to_json(text: &str) -> Option<String> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(text) => ("-", text),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
@@ -89,7 +89,7 @@ fn as_json(text: &str) -> Option<String> {
 }
 
 /// Formats a float as JSON. Like Go, writes whole numbers without a fraction.
-fn float(number: f64) -> String {
+fn format_float(number: f64) -> String {
     let text = serde_json::Number::from_f64(number).map_or_else(String::new, |n| n.to_string());
     text.trim_end_matches(".0").to_owned()
 }
@@ -111,7 +111,7 @@ mod tests {
         ] {
             assert_eq!(resolve(text), Scalar::Text, "{text}");
         }
-        // The recorded answers are compared as numbers, so 1000 and 1000.0 are equal there.
+        // The recorded results are compared as numbers, so 1000 and 1000.0 are equal there.
         for (text, number) in [("-1", "-1"), ("1e3", "1000"), ("1.", "1")] {
             assert_eq!(resolve(text), Scalar::Number(number.to_owned()), "{text}");
         }

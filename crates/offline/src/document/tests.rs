@@ -4,7 +4,7 @@ use super::Document;
 use crate::path::Path;
 
 fn json(text: &str) -> Vec<Result<String, String>> {
-    let documents = Document::all(text).into_iter();
+    let documents = Document::parse_all(text).into_iter();
     documents
         .map(|d| match d {
             Ok(document) => Ok(document.json().to_owned()),
@@ -190,7 +190,7 @@ fn positions_do_not_depend_on_preceding_text() {
         for fill in [0, 1, 63, 64, 65, 1000] {
             let fill = "\u{e4}".repeat(fill);
             let text = format!("{before}\"k{fill}\": &name \"{fill}\"\nwanted: me{after}");
-            let document = Document::all(&text).remove(0).unwrap();
+            let document = Document::parse_all(&text).remove(0).unwrap();
             let located = document.locate(&Path::parse("wanted"));
             assert_eq!(text.get(located.span), Some("me"), "{text}");
             assert_eq!(located.column, 9, "{text}");
@@ -206,7 +206,7 @@ fn positions_in_a_long_line_are_found() {
     let items: Vec<_> = (0..5000).map(|i| format!("{{\"a\": {i}}}")).collect();
     let json = format!("{{\"z\": [{}]}}", items.join(","));
     for text in [json.clone(), format!("---\n{json}"), format!("# x\n{json}")] {
-        let document = Document::all(&text).remove(0).unwrap();
+        let document = Document::parse_all(&text).remove(0).unwrap();
         for index in 0..5000 {
             let located = document.locate(&Path::parse(&format!("z[{index}].a")));
             assert_eq!(text.get(located.span), Some(&*index.to_string()));
@@ -246,7 +246,7 @@ fn path_resolves_to_its_value_or_the_nearest_enclosing_one() {
         (inside, "spec.managedBy", (3, 25), "\"a.io/x\"", true),
         (inside, "spec.list[0].x", (3, 50), "\"y\"", true),
     ] {
-        let documents = Document::all(text);
+        let documents = Document::parse_all(text);
         let document = documents.into_iter().next().unwrap().unwrap();
         let located = document.locate(&Path::parse(path));
         assert_eq!((located.line, located.column), place, "{path}");

@@ -15,7 +15,7 @@ pub(crate) use state::State;
 #[derive(Debug)]
 pub(crate) enum Record<'a> {
     /// An object from a watch or a list.
-    State(Event, Box<State<'a>>),
+    State(WatchEventType, Box<State<'a>>),
     /// A write from an audit log, with the resulting object.
     Write(Box<Write<'a>>),
     /// A write that the API server rejected.
@@ -33,7 +33,7 @@ enum Content<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum WatchEventType {
     Added,
     Modified,
     Deleted,
@@ -126,15 +126,15 @@ fn lines_before(text: &str, error: &serde_json::Error) -> usize {
 
 /// Splits a watch event in the form that kube-apiserver writes into its type and its object. This avoids parsing the event
 /// just to find the object, which would take an eighth of a replay's time.
-fn watch_event_line(text: &str) -> Option<(Event, &str)> {
+fn watch_event_line(text: &str) -> Option<(WatchEventType, &str)> {
     let rest = text.strip_prefix("{\"type\":\"")?;
     let (event, rest) = rest.split_once('"')?;
     let object = rest.strip_prefix(",\"object\":")?;
     let object = object.trim_ascii_end().strip_suffix('}')?;
     let event = match event {
-        "ADDED" => Event::Added,
-        "MODIFIED" => Event::Modified,
-        "DELETED" => Event::Deleted,
+        "ADDED" => WatchEventType::Added,
+        "MODIFIED" => WatchEventType::Modified,
+        "DELETED" => WatchEventType::Deleted,
         _ => return None,
     };
     Some((event, object.trim_ascii()))
@@ -176,7 +176,7 @@ fn classify<'a>(
 }
 
 fn listed(state: State<'_>) -> Content<'_> {
-    Content::Record(Record::State(Event::Listed, Box::new(state)))
+    Content::Record(Record::State(WatchEventType::Listed, Box::new(state)))
 }
 
 fn unknown_document(text: &str) -> SkippedRecord {
@@ -184,15 +184,15 @@ fn unknown_document(text: &str) -> SkippedRecord {
 }
 
 fn not_an_object() -> SkippedRecord {
-    SkippedRecord::new(SkipReason::NotJson, "not JSON: expected an object")
+    SkippedRecord::new(SkipReason::NotJson, "expected a JSON object")
 }
 
 fn watch_event<'a>(event: Option<&str>, object: &'a str) -> Result<Record<'a>, SkippedRecord> {
     let state = State::parse(object).ok_or_else(not_an_object)?;
     let event = match event {
-        Some("ADDED") => Event::Added,
-        Some("MODIFIED") => Event::Modified,
-        Some("DELETED") => Event::Deleted,
+        Some("ADDED") => WatchEventType::Added,
+        Some("MODIFIED") => WatchEventType::Modified,
+        Some("DELETED") => WatchEventType::Deleted,
         Some("BOOKMARK") => return Ok(Record::Ignored),
         Some("ERROR") => {
             let status = Members::parse(object).unwrap_or_default();

@@ -33,7 +33,7 @@ pub(crate) struct Metadata<'a> {
     pub(crate) uid: Cow<'a, str>,
     pub(crate) resource_version: Option<u64>,
     pub(crate) is_being_deleted: bool,
-    pub(crate) creation: Option<Cow<'a, str>>,
+    pub(crate) creation_timestamp: Option<Cow<'a, str>>,
     /// Members that clients write, besides the name: [`CLIENT_MEMBERS`]. Null counts as missing.
     client_members: [Option<&'a str>; 4],
     managed_fields: Option<&'a str>,
@@ -100,7 +100,7 @@ impl<'a> State<'a> {
         let metadata = &self.metadata;
         !metadata.uid.is_empty()
             || metadata.resource_version.is_some()
-            || metadata.creation.is_some()
+            || metadata.creation_timestamp.is_some()
     }
 
     /// Returns true if the client-written members other than the status differ.
@@ -114,37 +114,37 @@ impl<'a> State<'a> {
     pub(crate) fn time(&self, is_new: bool) -> Option<String> {
         let fields = self.metadata.managed_fields.and_then(elements);
         let newest = fields.and_then(|fields| newest(&fields));
-        let creation = || self.metadata.creation.clone().filter(|_| is_new);
+        let creation = || self.metadata.creation_timestamp.clone().filter(|_| is_new);
         newest.or_else(creation).map(Cow::into_owned)
     }
 
     /// Parses the object once for all its requests.
     pub(crate) fn cache_object(&mut self) {
         if self.object.is_none() {
-            self.object = Some(self.with_text(self.text));
+            self.object = Some(self.decode_text(self.text));
         }
     }
 
     pub(crate) fn object(&'a self) -> Cow<'a, DecodedObject<'a>> {
         match &self.object {
             Some(object) => Cow::Borrowed(object),
-            None => Cow::Owned(self.with_text(self.text)),
+            None => Cow::Owned(self.decode_text(self.text)),
         }
     }
 
     /// Returns an earlier state from its stored text, with this state's kind, because list items may lack one.
-    pub(crate) fn earlier(&self, text: &'a str) -> Self {
+    pub(crate) fn parse_previous(&self, text: &'a str) -> Self {
         Self {
             group: self.group.clone(),
             version: self.version.clone(),
             kind: self.kind.clone(),
-            object: Some(self.with_text(text)),
+            object: Some(self.decode_text(text)),
             ..Self::parse(text).unwrap_or_default()
         }
     }
 
     /// Parses the text of another state of an object of this kind.
-    pub(crate) fn with_text<'t>(&self, text: &'t str) -> DecodedObject<'t>
+    pub(crate) fn decode_text<'t>(&self, text: &'t str) -> DecodedObject<'t>
     where
         'a: 't,
     {
@@ -188,7 +188,7 @@ impl<'a> Metadata<'a> {
                 "namespace" => metadata.namespace = text(value),
                 "uid" => metadata.uid = text(value),
                 "resourceVersion" => metadata.resource_version = text(value).parse().ok(),
-                "creationTimestamp" => metadata.creation = string(value),
+                "creationTimestamp" => metadata.creation_timestamp = string(value),
                 "deletionTimestamp" => metadata.is_being_deleted = value != "null",
                 "managedFields" => metadata.managed_fields = Some(value),
                 "finalizers" => metadata.has_finalizers = value != "null" && value != "[]",

@@ -9,7 +9,7 @@ use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
 use crate::object_name::ObjectName;
 use crate::operation::Operation;
-use crate::record::{Event, Record, State, Write};
+use crate::record::{Record, State, WatchEventType, Write};
 use crate::request::{Request, RequestUser};
 use crate::skipped::{SkipReason, SkippedRecord};
 
@@ -35,7 +35,7 @@ pub(super) type PreviousStates<'c> = BTreeMap<Cow<'c, str>, State<'c>>;
 pub(super) type LatestStates<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
 
 /// Copies the final states of a chunk's objects; [`None`] if deleted.
-pub(super) fn stored(latest: &LatestStates<'_>) -> Vec<(String, Option<StoredState>)> {
+pub(super) fn copy_states(latest: &LatestStates<'_>) -> Vec<(String, Option<StoredState>)> {
     let stored = |state: &State<'_>| StoredState {
         json: state.text.into(),
         resource_version: state.metadata.resource_version,
@@ -70,7 +70,7 @@ impl<'s> ObjectHistory<'s> {
         let mut first = BTreeMap::new();
         for item in items {
             let state = match &item.record {
-                Ok(Record::State(event, state)) if *event != Event::Deleted => state,
+                Ok(Record::State(event, state)) if *event != WatchEventType::Deleted => state,
                 Ok(Record::Write(write)) if write.operation != Operation::Delete => &write.state,
                 _ => continue,
             };
@@ -83,10 +83,10 @@ impl<'s> ObjectHistory<'s> {
         }
         let first: Vec<_> = first.into_iter().collect();
         let states = par_flat_map(&first, |(_, (state, json)), states| {
-            states.push(state.earlier(json));
+            states.push(state.parse_previous(json));
         });
         let mut previous = PreviousStates::new();
-        // Collecting a map would add a sort to the npm module.
+        // Collecting into a map would add a second sort implementation to the npm module, and increase its size.
         for ((identity, _), state) in first.into_iter().zip(states) {
             previous.insert(identity, state);
         }
@@ -141,7 +141,7 @@ impl<'s> ObjectHistory<'s> {
 
     fn task_for_state<'c>(
         &self,
-        event: Event,
+        event: WatchEventType,
         state: &'c State<'c>,
         previous: &'c PreviousStates<'c>,
         latest: &mut LatestStates<'c>,
@@ -156,18 +156,18 @@ impl<'s> ObjectHistory<'s> {
         match versions(version, state) {
             Some((before, now)) if now < before => return out_of_order(state, now, before),
             // A restarted watch repeats objects.
-            Some((before, now)) if now == before && event != Event::Deleted => {
+            Some((before, now)) if now == before && event != WatchEventType::Deleted => {
                 return Task::Ignore;
             }
             _ => {}
         }
-        if event == Event::Deleted {
+        if event == WatchEventType::Deleted {
             latest.insert(state.identity(), None);
             return Task::Ignore;
         }
         latest.insert(state.identity(), Some(state));
         let Some(old) = old else {
-            if event == Event::Modified {
+            if event == WatchEventType::Modified {
                 return no_previous_state(state);
             }
             // A create cannot set a status, so the object existed before.
@@ -176,17 +176,17 @@ impl<'s> ObjectHistory<'s> {
             } else {
                 Operation::Create
             };
-            return evaluate(operation, state, None, false, None);
+            return evaluation_task(operation, state, None, false, None);
         };
         // For a deletion blocked by finalizers, the API server sets the timestamp.
         if state.metadata.is_being_deleted && !old.metadata.is_being_deleted {
             return Task::Ignore;
         }
         if is_equal(old.status, state.status) {
-            return evaluate(Operation::Update, state, Some(old), false, None);
+            return evaluation_task(Operation::Update, state, Some(old), false, None);
         }
         let is_split_update = old.differs_outside_status(state);
-        evaluate(
+        evaluation_task(
             Operation::UpdateStatus,
             state,
             Some(old),
@@ -217,8 +217,8 @@ impl<'s> ObjectHistory<'s> {
         }
         let (old, version) = self.old_state(state, previous, latest);
         if write.operation == Operation::Delete {
-            let rest = state.metadata.has_finalizers;
-            latest.insert(state.identity(), rest.then_some(state));
+            let remains = state.metadata.has_finalizers;
+            latest.insert(state.identity(), remains.then_some(state));
             return Task::Ignore;
         }
         match versions(version, state) {
@@ -232,12 +232,12 @@ impl<'s> ObjectHistory<'s> {
             return no_previous_state(state);
         }
         let old = old.filter(|_| !is_create);
-        evaluate(write.operation, state, old, false, Some(write))
+        evaluation_task(write.operation, state, old, false, Some(write))
     }
 }
 
 /// Returns the task for a change of an object.
-fn evaluate<'c>(
+fn evaluation_task<'c>(
     operation: Operation,
     state: &'c State<'c>,
     old: Option<&'c State<'c>>,

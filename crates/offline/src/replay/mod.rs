@@ -16,7 +16,7 @@ use crate::record::{Record, read};
 use crate::request::Request;
 use crate::skipped::SkippedRecord;
 use crate::split::SourceDocument;
-use history::{ObjectHistory, stored};
+use history::{ObjectHistory, copy_states};
 use parallel::par_flat_map;
 use step::{PositionedRecord, Task};
 use tally::add;
@@ -81,7 +81,7 @@ impl<'s> Replay<'s> {
         })
     }
 
-    /// Passes the requests of the documents, and the records without one, to the callback without evaluating them;
+    /// Passes the requests of the documents, and the skipped records, to the callback without evaluating them;
     /// otherwise like [`Replay::evaluate_documents`].
     pub fn for_each_request(
         &mut self,
@@ -112,20 +112,20 @@ impl<'s> Replay<'s> {
         reorder_window: usize,
         run: impl FnOnce(&Evaluator<'s>, &mut Tally, &[(&PositionedRecord<'_>, Task<'_>)]),
     ) -> Vec<usize> {
-        let (items, held_back) = items(documents, reorder_window);
+        let (items, held_back) = parse_records(documents, reorder_window);
         let evaluated = documents.len().saturating_sub(held_back.len());
         self.tally.documents = add(self.tally.documents, evaluated);
         let previous = self.history.previous_states(&items);
         let (tasks, latest) = self.history.tasks(&items, &previous);
         run(&self.history.evaluator, &mut self.tally, &tasks);
-        let updates = stored(&latest);
+        let updates = copy_states(&latest);
         self.history.update(updates);
         held_back
     }
 }
 
 /// Parses the records of documents, without held-back ones. Returns the indexes of those documents too.
-fn items<'c>(
+fn parse_records<'c>(
     documents: &[SourceDocument<'c>],
     reorder_window: usize,
 ) -> (Vec<PositionedRecord<'c>>, Vec<usize>) {

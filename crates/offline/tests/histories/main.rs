@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// Reads the cases in a text.
 fn cases<T: DeserializeOwned>(text: &str) -> T {
-    let document = Document::all(text).remove(0).unwrap();
+    let document = Document::parse_all(text).remove(0).unwrap();
     serde_json::from_str(document.json()).unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Enforcement, Release, ReleaseSet, Settings};
 use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
-use managed_by_offline::{Evaluator, Replay, ReportedFinding, complete, split_documents};
+use managed_by_offline::{Evaluator, Replay, ReportedFinding, complete_len, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -277,7 +277,7 @@ fn chunks_and_layout_do_not_change_the_results() {
     assert_eq!(whole.denied, 22, "by 1.30 alone");
 
     let (half, _) = text.as_bytes().split_at(text.len() / 2);
-    let (first, second) = text.split_at(complete(half, false));
+    let (first, second) = text.split_at(complete_len(half, false));
     let (halves, steps_of_halves) = replay(evaluator(), &[first, second]);
     assert_eq!((&halves, &steps_of_halves), (&whole, &steps));
 

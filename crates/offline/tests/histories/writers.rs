@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use managed_by_offline::replay::{StatusWriter, StatusWriterLists};
-use managed_by_offline::{StatusWriterCollector, complete};
+use managed_by_offline::{StatusWriterCollector, complete_len};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ fn audit_logs_match_their_expected_writers() {
                 totals.would_be_denied,
                 totals.rejected,
                 totals.other,
-                totals.undecided,
+                totals.unknown_reconciler,
                 u64::try_from(totals.skipped.len()).unwrap(),
             ],
             [
@@ -156,13 +156,13 @@ fn denied_jobset_controller_is_listed() {
         (36, 28, 14)
     );
     // A conflict.
-    assert_eq!((totals.rejected, totals.undecided), (1, 0));
+    assert_eq!((totals.rejected, totals.unknown_reconciler), (1, 0));
 
     // In pieces, in a list, and without the objects, the log has the same writers at different lines.
     let mut pieces = StatusWriterCollector::new("{}").unwrap();
     let (mut rest, mut before) = (text.as_bytes(), 0);
     while !rest.is_empty() {
-        let (piece, more) = rest.split_at(complete(
+        let (piece, more) = rest.split_at(complete_len(
             &rest[..rest.len().min(40_000)],
             rest.len() <= 40_000,
         ));

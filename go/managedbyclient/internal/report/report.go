@@ -18,11 +18,11 @@ import (
 // FailHandler fails a test at a location of the stack, such as Ginkgo's Fail.
 type FailHandler func(message string, callerSkip ...int)
 
-// late counts failures after the end of their test.
-var late atomic.Int64
+// lateFailures counts failures after the end of their test.
+var lateFailures atomic.Int64
 
-// Late returns the number of failures after the end of their test.
-func Late() int64 { return late.Load() }
+// LateFailures returns the number of failures after the end of their test.
+func LateFailures() int64 { return lateFailures.Load() }
 
 // T reports findings to a test, each once. After the end of the test, for example from a leaked goroutine, it writes to standard error,
 // because the testing package would panic.
@@ -45,8 +45,8 @@ type Options struct {
 	Fail FailHandler
 }
 
-// To returns a T for a test.
-func To(t managedbytest.T, options Options) *T {
+// New returns a T for a test.
+func New(t managedbytest.T, options Options) *T {
 	r := &T{T: t, options: options, repeats: map[string]int{}}
 	t.Cleanup(r.end)
 	return r
@@ -104,7 +104,7 @@ func (r *T) report(fails bool, text string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.ended && fails {
-		late.Add(1)
+		lateFailures.Add(1)
 	}
 	if n, known := r.repeats[text]; known {
 		r.repeats[text] = n + 1
@@ -122,7 +122,7 @@ func (r *T) report(fails bool, text string) {
 func (r *T) write(fails bool, text string) {
 	r.Helper()
 	// Errorf would print a location in this package before the text.
-	if tb, ok := r.T.(testing.TB); ok && ownsOutput(tb) {
+	if tb, ok := r.T.(testing.TB); ok && isTestingType(tb) {
 		fmt.Fprintf(tb.Output(), "%s\n", text)
 		if fails {
 			tb.Fail()
@@ -160,8 +160,8 @@ func (r *T) fail(text string) {
 	r.T.Errorf("%s", text)
 }
 
-// ownsOutput reports whether t is a type of the testing package. A wrapper may have its own Errorf.
-func ownsOutput(t testing.TB) bool {
+// isTestingType reports whether t is a type of the testing package. A wrapper may have its own Errorf.
+func isTestingType(t testing.TB) bool {
 	switch t.(type) {
 	case *testing.T, *testing.B, *testing.F:
 		return true
@@ -174,7 +174,7 @@ func ownsOutput(t testing.TB) bool {
 // controller-runtime.
 func CallersLine() string {
 	if frame, _ := caller(); frame.Function != "" {
-		return fmt.Sprintf("%s:%d", short(frame.File), frame.Line)
+		return fmt.Sprintf("%s:%d", shortPath(frame.File), frame.Line)
 	}
 	return ""
 }
@@ -214,8 +214,8 @@ func isSkipped(function string) bool {
 	return false
 }
 
-// short returns a file's path relative to the test's working directory, or its folder and name if it is elsewhere.
-func short(file string) string {
+// shortPath returns a file's path relative to the test's working directory, or its folder and name if it is elsewhere.
+func shortPath(file string) string {
 	if folder, err := os.Getwd(); err == nil {
 		if path, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(path) {
 			return path

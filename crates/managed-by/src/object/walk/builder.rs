@@ -82,20 +82,21 @@ impl<'a> ObjectBuilder<'a> {
             }
             Leaf::Start => self.status.start = raw.string().and_then(|text| Time::parse(&text)),
             Leaf::End => self.status.end = raw.string().and_then(|text| Time::parse(&text)),
-            Leaf::Counter => self.count(raw.number(), path),
-            Leaf::Total(index) => {
+            Leaf::Counter => self.add_if_negative(raw.number(), path),
+            Leaf::MonotonicCounter(index) => {
                 let total = raw.number();
-                self.count(total, path);
+                self.add_if_negative(total, path);
                 if let Some(total) = total {
-                    let totals = &mut self.status.totals;
-                    totals.resize(totals.len().max(index.saturating_add(1)), 0);
-                    totals.splice(index..=index, [total]);
+                    let monotonic_counters = &mut self.status.monotonic_counters;
+                    monotonic_counters
+                        .resize(monotonic_counters.len().max(index.saturating_add(1)), 0);
+                    monotonic_counters.splice(index..=index, [total]);
                 }
             }
         }
     }
 
-    fn count(&mut self, count: Option<i64>, path: &Path<'_>) {
+    fn add_if_negative(&mut self, count: Option<i64>, path: &Path<'_>) {
         let negative = count.filter(|count| *count < 0);
         if let Some(count) = negative.filter(|_| self.status.negative.len() < MAX_NESTED) {
             self.status.negative.push((path.to_string(), count));

@@ -188,7 +188,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
         map.next_value_seed(self.child(each, offset, Path::Key(&parent, name)))
     }
 
-    /// Returns the position of a member.
+    /// Marks a member as visited and returns its cursor. Fails if the member is a duplicate.
     fn member_cursor<'b>(
         &'b mut self,
         parent: &'b Path<'b>,
@@ -228,7 +228,7 @@ impl<'a> DeserializeSeed<'a> for Cursor<'_, 'a> {
                 self.builder.managed_by = fields::optional_string(json)?;
             }
             Some(Leaf::Template(template)) => {
-                self.builder.template(template, &self.path, json)?;
+                self.builder.decode_template(template, &self.path, json)?;
             }
             Some(leaf) => {
                 let raw = Raw::deserialize(json)?;

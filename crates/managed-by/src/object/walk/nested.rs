@@ -22,7 +22,7 @@ const MAX_NAME: usize = 253;
 
 impl<'a> ObjectBuilder<'a> {
     /// Decodes a template: an object or the spec of an object.
-    pub(super) fn template<D: Deserializer<'a>>(
+    pub(super) fn decode_template<D: Deserializer<'a>>(
         &mut self,
         template: &'a Template<'a>,
         path: &Path<'_>,

@@ -27,7 +27,7 @@ pub(super) enum Leaf<'k> {
     /// Counter that is never negative.
     Counter,
     /// Counter that never decreases, with its index in the profile.
-    Total(usize),
+    MonotonicCounter(usize),
 }
 
 pub(super) type LeafPath<'k> = (&'k str, Leaf<'k>);
@@ -65,8 +65,9 @@ pub(super) fn for_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
         paths.extend(status.start.map(|path| (path, Leaf::Start)));
         paths.extend(status.end.map(|end| (end.path, Leaf::End)));
         paths.extend(status.counters.iter().map(|path| (*path, Leaf::Counter)));
-        let totals = status.totals.iter().enumerate();
-        paths.extend(totals.map(|(index, path)| (*path, Leaf::Total(index))));
+        let monotonic_counters = status.monotonic_counters.iter().enumerate();
+        paths
+            .extend(monotonic_counters.map(|(index, path)| (*path, Leaf::MonotonicCounter(index))));
     }
     paths
 }

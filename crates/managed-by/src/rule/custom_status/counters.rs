@@ -1,6 +1,6 @@
 //! Rules about counters: never negative, and some never decrease.
 
-use super::Transition;
+use super::CustomStatusChange;
 use crate::description::{Enforcement, Rule};
 use crate::finding::BadValue;
 use crate::rule::{Check, CheckFn, Findings};
@@ -13,13 +13,13 @@ pub(crate) static NEGATIVE: Check = Check::new(
     )
     .for_kinds(|kind| {
         kind.status_profile_matches(|profile| {
-            !profile.counters.is_empty() || !profile.totals.is_empty()
+            !profile.counters.is_empty() || !profile.monotonic_counters.is_empty()
         })
     }),
     CheckFn::CustomStatus(negative),
 );
 
-fn negative<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn negative<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let old = &status.old_or_empty().negative;
     let paths = Sorted::new(old.iter().map(|(path, _)| &**path));
     for counter in &status.new.negative {
@@ -37,17 +37,22 @@ pub(crate) static DECREASED: Check = Check::new(
         "status/counter-decreased",
         include_str!("counter-decreased.md"),
     )
-    .by_default(Enforcement::Warn)
-    .for_kinds(|kind| kind.status_profile_matches(|profile| !profile.totals.is_empty())),
+    .with_default(Enforcement::Warn)
+    .for_kinds(|kind| {
+        kind.status_profile_matches(|profile| !profile.monotonic_counters.is_empty())
+    }),
     CheckFn::CustomStatus(decreased),
 );
 
-fn decreased<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn decreased<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(old) = status.old.filter(|_| !status.is_delegated) else {
         return;
     };
-    for (index, path) in status.profile.totals.iter().enumerate() {
-        let (old, new) = (old.total(index), status.new.total(index));
+    for (index, path) in status.profile.monotonic_counters.iter().enumerate() {
+        let (old, new) = (
+            old.monotonic_counter(index),
+            status.new.monotonic_counter(index),
+        );
         if new < old {
             let detail = format!("cannot decrease from {old}");
             findings.invalid(*path, BadValue::Int64(new), detail);

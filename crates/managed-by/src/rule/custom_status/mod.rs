@@ -17,7 +17,7 @@ use crate::request::Change;
 
 /// A status change of a custom resource, with the parts of the spec and metadata that decide which outcomes are final.
 #[derive(Clone, Copy)]
-pub(crate) struct Transition<'a> {
+pub(crate) struct CustomStatusChange<'a> {
     pub(crate) profile: &'a StatusProfile<'a>,
     pub(crate) new: &'a Status<'a>,
     /// The old status, or [`None`] for a stored object.
@@ -28,7 +28,7 @@ pub(crate) struct Transition<'a> {
     pub(crate) retries: usize,
 }
 
-impl<'a> Transition<'a> {
+impl<'a> CustomStatusChange<'a> {
     /// Returns the status change of a custom resource, or [`None`] for other changes.
     pub(crate) fn from_change(kind: &'a Kind<'a>, change: &'a Change<Object<'a>>) -> Option<Self> {
         let profile = kind.status_profile()?;

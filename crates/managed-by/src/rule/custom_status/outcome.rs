@@ -1,6 +1,6 @@
 //! Rules about outcomes and other terminal states.
 
-use super::Transition;
+use super::CustomStatusChange;
 use crate::description::{Rule, Scope};
 use crate::finding::BadValue;
 use crate::kind::status::{
@@ -11,12 +11,12 @@ use crate::rule::{Check, CheckFn, Findings};
 
 pub(crate) static CHANGED: Check = Check::new(
     Rule::policy("status/outcome-changed", include_str!("outcome-changed.md"))
-        .in_scope(Scope::ApiAndCustomKinds)
+        .with_scope(Scope::ApiAndCustomKinds)
         .for_kinds(|kind| kind.status_profile_matches(|profile| profile.outcome.is_some())),
     CheckFn::CustomStatus(changed),
 );
 
-fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn changed<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let (Some(outcome), Some(old)) = (&status.profile.outcome, status.old) else {
         return;
     };
@@ -24,23 +24,23 @@ fn changed<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if old.states.is_empty() {
         return;
     }
-    let is_final = old.states.difference(status.leavable_states(outcome));
-    if !check_states(status, outcome, is_final, findings) || status.new.states.is_empty() {
+    let final_states = old.states.difference(status.leavable_states(outcome));
+    if !check_states(status, outcome, final_states, findings) || status.new.states.is_empty() {
         return;
     }
     // The reason and the end time are as final as the outcome that they belong to.
-    if !is_final.is_empty() || old.states.intersects(TerminalStates::OUTCOMES) {
+    if !final_states.is_empty() || old.states.intersects(TerminalStates::OUTCOMES) {
         check_reason(status, outcome, old, findings);
     }
-    if !is_final.is_empty() && check_end(status, old, findings) {
-        check_final(status, outcome, is_final, findings);
+    if !final_states.is_empty() && check_end(status, old, findings) {
+        check_final(status, outcome, final_states, findings);
     }
 }
 
 /// Checks that no earlier attempt is removed. The status that an external controller copies may start over, with its
 /// attempts, unless it keeps a terminal state.
 fn check_attempts<'a>(
-    status: &Transition<'a>,
+    status: &CustomStatusChange<'a>,
     outcome: &OutcomeProfile<'a>,
     old: &Status<'a>,
     findings: &mut Findings<'a>,
@@ -57,12 +57,12 @@ fn check_attempts<'a>(
 
 /// Checks that the workload stays in its final states. Returns true if it does.
 fn check_states<'a>(
-    status: &Transition<'a>,
+    status: &CustomStatusChange<'a>,
     outcome: &OutcomeProfile<'a>,
-    is_final: TerminalStates,
+    final_states: TerminalStates,
     findings: &mut Findings<'a>,
 ) -> bool {
-    let lost = is_final.difference(status.new.states);
+    let lost = final_states.difference(status.new.states);
     for (state, matcher) in outcome.terminal_states() {
         if let Some(matcher) = matcher.filter(|_| lost.contains(state)) {
             let verb = match state {
@@ -78,7 +78,7 @@ fn check_states<'a>(
 
 /// Checks that the reason of an outcome does not change, such as `jobStatus` of a RayJob.
 fn check_reason<'a>(
-    status: &Transition<'a>,
+    status: &CustomStatusChange<'a>,
     outcome: &OutcomeProfile<'a>,
     old: &Status<'a>,
     findings: &mut Findings<'a>,
@@ -87,37 +87,41 @@ fn check_reason<'a>(
         && old.reason.is_some()
         && status.new.reason != old.reason
     {
-        let detail = "cannot change after the outcome";
+        let detail = "cannot change after the workload has finished";
         findings.invalid(reason.path(), BadValue::Omitted, detail);
     }
 }
 
 /// Checks that the end time is not removed. Returns true if it is not.
-fn check_end<'a>(status: &Transition<'a>, old: &Status<'a>, findings: &mut Findings<'a>) -> bool {
+fn check_end<'a>(
+    status: &CustomStatusChange<'a>,
+    old: &Status<'a>,
+    findings: &mut Findings<'a>,
+) -> bool {
     let Some(end) = &status.profile.end else {
         return true;
     };
     let is_removed = old.end.is_some() && status.new.end.is_none();
     if is_removed {
-        let detail = "cannot be removed after the outcome";
+        let detail = "cannot be removed after the workload has finished";
         findings.invalid(end.path, BadValue::Omitted, detail);
     }
     !is_removed
 }
 
-/// Checks that final states stay final: otherwise two updates could do what one may not.
+/// Rejects a new status that makes final states revertible: two updates could then make a forbidden transition.
 fn check_final<'a>(
-    status: &Transition<'a>,
+    status: &CustomStatusChange<'a>,
     outcome: &OutcomeProfile<'a>,
-    is_final: TerminalStates,
+    final_states: TerminalStates,
     findings: &mut Findings<'a>,
 ) {
-    let repeated = Transition {
+    let repeated = CustomStatusChange {
         old: Some(status.new),
         ..*status
     };
-    if is_final.intersects(repeated.leavable_states(outcome)) {
-        let detail = "must not become an outcome that can be reverted";
+    if final_states.intersects(repeated.leavable_states(outcome)) {
+        let detail = "cannot make a final state revertible";
         findings.invalid(outcome.path(), BadValue::Omitted, detail);
     }
 }
@@ -134,10 +138,10 @@ pub(crate) static SUCCEEDED_AND_FAILED: Check = Check::new(
             })
         })
     }),
-    CheckFn::CustomStatus(both),
+    CheckFn::CustomStatus(succeeded_and_failed),
 );
 
-fn both<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn succeeded_and_failed<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.can_be_both()) else {
         return;
     };
@@ -172,7 +176,7 @@ pub(crate) static TERMINAL_STATE: Check = Check::new(
     CheckFn::CustomStatus(terminal_state),
 );
 
-fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn terminal_state<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let profile = status.profile;
     let (Some(path), Some(outcome)) = (profile.terminal_state, &profile.outcome) else {
         return;
@@ -201,7 +205,7 @@ fn terminal_state<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
     if !agrees {
         let [success, failure] = names.map(|(_, matcher)| outcome.name(&matcher));
         let detail =
-            format!("must be {success} or {failure}, and the condition of that name must be true");
+            format!("must be {success} or {failure}, and the condition of that type must be True");
         findings.invalid(path, BadValue::String(value.into()), detail);
     }
 }
@@ -215,7 +219,7 @@ pub(crate) static EXCLUSIVE: Check = Check::new(
     CheckFn::CustomStatus(exclusive),
 );
 
-fn exclusive<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn exclusive<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some((first, second)) = status.profile.exclusive else {
         return;
     };

@@ -1,6 +1,6 @@
 //! Rules about start and end times.
 
-use super::Transition;
+use super::CustomStatusChange;
 use crate::description::{Enforcement, Rule};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::status::TerminalStates;
@@ -18,7 +18,7 @@ pub(crate) static COMPLETION_TIME_BEFORE_START_TIME: Check = Check::new(
     CheckFn::CustomStatus(end_before_start),
 );
 
-fn end_before_start<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn end_before_start<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(end) = &status.profile.end else {
         return;
     };
@@ -38,7 +38,7 @@ pub(crate) static UNFINISHED_WITH_COMPLETION_TIME: Check = Check::new(
         "status/unfinished-with-completion-time",
         include_str!("unfinished-with-completion-time.md"),
     )
-    .by_default(Enforcement::Warn)
+    .with_default(Enforcement::Warn)
     .for_kinds(|kind| {
         kind.status_profile_matches(|profile| {
             profile.end.as_ref().is_some_and(|end| end.needs_outcome)
@@ -47,7 +47,7 @@ pub(crate) static UNFINISHED_WITH_COMPLETION_TIME: Check = Check::new(
     CheckFn::CustomStatus(end_without_outcome),
 );
 
-fn end_without_outcome<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn end_without_outcome<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(end) = status.profile.end.as_ref().filter(|e| e.needs_outcome) else {
         return;
     };
@@ -65,7 +65,7 @@ pub(crate) static FINISHED_WITHOUT_COMPLETION_TIME: Check = Check::new(
         "status/finished-without-completion-time",
         include_str!("finished-without-completion-time.md"),
     )
-    .by_default(Enforcement::Warn)
+    .with_default(Enforcement::Warn)
     .for_kinds(|kind| {
         kind.status_profile_matches(|profile| {
             profile
@@ -77,7 +77,7 @@ pub(crate) static FINISHED_WITHOUT_COMPLETION_TIME: Check = Check::new(
     CheckFn::CustomStatus(outcome_without_end),
 );
 
-fn outcome_without_end<'a>(status: &Transition<'a>, findings: &mut Findings<'a>) {
+fn outcome_without_end<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(end) = &status.profile.end else {
         return;
     };

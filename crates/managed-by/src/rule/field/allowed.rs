@@ -11,7 +11,7 @@ use crate::upstream::go;
 const MAX_LISTED: usize = 8;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/allowed", include_str!("allowed.md")).in_scope(Scope::Cluster),
+    Rule::policy("managed-by/allowed", include_str!("allowed.md")).with_scope(Scope::Cluster),
     CheckFn::Configured(check),
 );
 

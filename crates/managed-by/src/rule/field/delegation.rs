@@ -10,7 +10,7 @@ use crate::settings::{Delegation, Role, SettingsErrors};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/delegation", include_str!("delegation.md")).in_scope(Scope::Cluster),
+    Rule::policy("managed-by/delegation", include_str!("delegation.md")).with_scope(Scope::Cluster),
     CheckFn::Configured(check),
 );
 
@@ -32,13 +32,13 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     let labels = object.metadata.labels;
     let (entry, delegation) = context.settings.delegation(namespace, labels)?;
     let is_template = context.kind.location != FieldLocation::Workload;
-    let (verb, instead) = match (delegation, new) {
+    let (verb, hint) = match (delegation, new) {
         (Delegation::Forbidden, Reconciler::Delegated(_)) => {
             ("must not", "omit the field".to_owned())
         }
         (Delegation::Required, Reconciler::BuiltIn) => {
             let owner = owner::workload(context, object)?.map(|owner| owner.kind);
-            let instead = match owner {
+            let hint = match owner {
                 Some(owner) if is_controller_of(context, &owner)? => return Ok(()),
                 Some(owner) => format!(
                     "{}; if this user is the controller of {owner}s, list it in builtin_status_writers.{owner}",
@@ -46,7 +46,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
                 ),
                 None => delegation_hint(context, kind, namespace)?,
             };
-            ("must", instead)
+            ("must", hint)
         }
         _ => return Ok(()),
     };
@@ -72,7 +72,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         findings.warn(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
         return Ok(());
     }
-    let detail = format!("{brief}, {instead}");
+    let detail = format!("{brief}, {hint}");
     findings.push(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
     Ok(())
 }

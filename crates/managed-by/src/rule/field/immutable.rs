@@ -12,7 +12,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("immutable.md"),
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
-    .in_scope(Scope::ApiAndCustomKinds)
+    .with_scope(Scope::ApiAndCustomKinds)
     .for_kinds(|kind| kind.location == FieldLocation::Workload),
     CheckFn::Change(check),
 );

@@ -22,8 +22,8 @@ pub(crate) static RULE: Check = Check::new(
         "managed-by/object-too-large",
         include_str!("object-too-large.md"),
     )
-    .by_default(Enforcement::Warn)
-    .in_scope(Scope::Guard),
+    .with_default(Enforcement::Warn)
+    .with_scope(Scope::PolicyBypass),
     CheckFn::Configured(check),
 );
 

@@ -11,8 +11,8 @@ pub(crate) static RULE: Check = Check::new(
         "managed-by/pruned-version",
         include_str!("pruned-version.md"),
     )
-    .by_default(Enforcement::Warn)
-    .in_scope(Scope::Guard)
+    .with_default(Enforcement::Warn)
+    .with_scope(Scope::PolicyBypass)
     .for_kinds(|kind| !kind.pruned_in.is_empty()),
     CheckFn::Change(check),
 )

@@ -10,7 +10,7 @@ pub(crate) static RULE: Check = Check::new(
         "managed-by/recommended-format",
         include_str!("recommended-format.md"),
     )
-    .by_default(Enforcement::Warn)
+    .with_default(Enforcement::Warn)
     .for_kinds(|kind| kind.constraint == ValueConstraint::Any),
     CheckFn::Change(check),
 );

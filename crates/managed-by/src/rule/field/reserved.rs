@@ -6,7 +6,7 @@ use crate::settings::ReservedValuePolicy;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/reserved", include_str!("reserved.md"))
-        .in_scope(Scope::ApiAndCustomKinds),
+        .with_scope(Scope::ApiAndCustomKinds),
     CheckFn::Change(check),
 );
 

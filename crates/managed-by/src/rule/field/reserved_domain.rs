@@ -7,21 +7,21 @@ use crate::settings::SettingsErrors;
 use crate::suggest::nearest;
 
 /// Domains of the Kubernetes project, including their subdomains.
-const PROJECT: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
+const KUBERNETES_DOMAINS: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy(
         "managed-by/reserved-domain",
         include_str!("reserved-domain.md"),
     )
-    .by_default(Enforcement::Warn),
+    .with_default(Enforcement::Warn),
     CheckFn::Configured(check),
 );
 
 /// Returns the known controller names, including the reserved value of a kind from `custom_kinds`.
-fn known<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
+fn known_controllers<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
     let reserved = RESERVED_VALUES.iter().map(|&(name, _)| name);
-    let declared = kind.reserved_value.filter(|_| kind.is_custom);
+    let declared = kind.reserved_value.filter(|_| kind.is_declared);
     reserved
         .chain(EXTERNAL_CONTROLLERS.iter().copied())
         .chain(declared)
@@ -35,7 +35,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         return Ok(());
     };
     let kind = context.kind;
-    if !is_reserved(domain, kind) || known(kind).any(|name| name == value) {
+    if !is_reserved(domain, kind) || known_controllers(kind).any(|name| name == value) {
         return Ok(());
     }
     // Listed controllers are known, whatever their domain.
@@ -43,7 +43,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         return Ok(());
     }
     let mut detail = "no known controller has this name".to_owned();
-    let suggestion = nearest(value, known(kind));
+    let suggestion = nearest(value, known_controllers(kind));
     if let Some(name) = suggestion {
         detail.push_str(", did you mean \"");
         detail.push_str(name);
@@ -63,7 +63,7 @@ fn is_reserved(domain: &str, kind: &Kind<'_>) -> bool {
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     let is_domain_of = |name: &str| name.split_once('/').is_some_and(|(d, _)| d == domain);
-    PROJECT.into_iter().any(is_in_project)
+    KUBERNETES_DOMAINS.into_iter().any(is_in_project)
         || RESERVED_VALUES.iter().any(|(name, _)| is_domain_of(name))
         || kind.reserved_value.is_some_and(is_domain_of)
 }

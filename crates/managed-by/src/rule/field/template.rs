@@ -12,7 +12,7 @@ use crate::upstream::names::is_managed_by;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/template", include_str!("template.md"))
-        .by_default(Enforcement::Warn)
+        .with_default(Enforcement::Warn)
         .for_kinds(|kind| !kind.templates.is_empty()),
     CheckFn::Change(check),
 );
@@ -121,7 +121,7 @@ impl OrphanReason<'_> {
             Self::RejectedValue => format!("the API of {child} rejects this value"),
             Self::OneOf(values) => unsupported_value::accepted_values(child, values),
             Self::BuiltInParent => format!(
-                "the {parent} creates the {child} in this cluster, where only this controller would reconcile it"
+                "the {parent} creates the {child} in this cluster, where the built-in controller would not reconcile it"
             ),
             Self::CopiedByMultiKueue => format!(
                 "Kueue copies this to the worker cluster, where no controller would reconcile the {child}"

@@ -10,7 +10,7 @@ pub(crate) static RULE: Check = Check::new(
         "managed-by/unsupported-value",
         include_str!("unsupported-value.md"),
     )
-    .by_default(Enforcement::Warn)
+    .with_default(Enforcement::Warn)
     .for_kinds(|kind| matches!(kind.constraint, ValueConstraint::OneOf(_))),
     CheckFn::Change(check),
 );

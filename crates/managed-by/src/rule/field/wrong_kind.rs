@@ -6,7 +6,7 @@ use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/wrong-kind", include_str!("wrong-kind.md"))
-        .by_default(Enforcement::Warn),
+        .with_default(Enforcement::Warn),
     CheckFn::Change(check),
 );
 

@@ -5,7 +5,7 @@ use crate::finding::{BadValue, FieldError};
 use crate::kind::is_job;
 use crate::object::Object;
 use crate::object::job::{ConditionTypes, Job};
-use crate::object::template::{same_affinity, same_directives};
+use crate::object::template::{has_same_affinity, has_same_directives};
 use crate::release::Release;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
@@ -18,21 +18,21 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
             .with_option("AllowMutableSchedulingDirectives")
             .changed_in(Release::V1_36),
     )
-    .by_default(Enforcement::Off)
+    .with_default(Enforcement::Off)
     .for_kinds(is_job),
     CheckFn::Change(check),
 )
 .exercised_when_change(|change| {
-    Suspended::from_change(change).is_some_and(|job| job.changes_template())
+    SuspendedJobUpdate::from_change(change).is_some_and(|job| job.changes_template())
 });
 
 /// Update of the main resource of a Job that is suspended in the stored object.
-pub(crate) struct Suspended<'a> {
+pub(crate) struct SuspendedJobUpdate<'a> {
     new: &'a Job<'a>,
     old: &'a Job<'a>,
 }
 
-impl<'a> Suspended<'a> {
+impl<'a> SuspendedJobUpdate<'a> {
     /// Returns the update, or [`None`] for other changes.
     pub(crate) fn from_change(change: &'a Change<Object<'a>>) -> Option<Self> {
         let Change::Update { object, old } = change else {
@@ -67,8 +67,8 @@ const TEMPLATE: &str = "spec.template";
 const POD_SPEC: &str = "spec.template.spec";
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
-    let job = Suspended::from_change(context.change);
-    let Some(job) = job.filter(Suspended::changes_template) else {
+    let job = SuspendedJobUpdate::from_change(context.change);
+    let Some(job) = job.filter(SuspendedJobUpdate::changes_template) else {
         return;
     };
     let release = context.release;
@@ -77,12 +77,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         FieldError::invalid(path, BadValue::Omitted, detail)
     };
     if !job.may_change(release) {
-        if !same_directives(new, old, release) {
+        if !has_same_directives(new, old, release) {
             findings.push(immutable(TEMPLATE, "field is immutable"));
         }
         return;
     }
-    if !same_affinity(new, old, release) {
+    if !has_same_affinity(new, old, release) {
         // If the scheduling directives may change, 1.36 compares the rest of the pod spec only.
         let path = if release < Release::V1_36 {
             TEMPLATE
@@ -92,7 +92,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         findings.push(immutable(path, "field is immutable"));
     } else if release == Release::V1_36
         && !job.has_condition()
-        && !same_directives(new, old, release)
+        && !has_same_directives(new, old, release)
     {
         findings.warn(immutable(
             TEMPLATE,

@@ -1,6 +1,6 @@
 //! Rules about Job conditions: which exclude each other, which require others, and which are terminal.
 
-use super::{STATE, StatusChange, TRANSITION, rule};
+use super::{JobStatusChange, VALIDATE_STATUS, VALIDATE_STATUS_UPDATE, rule};
 use crate::description::Upstream;
 use crate::finding::BadValue;
 use crate::object::job::{ConditionTypes, JobStatus};
@@ -13,14 +13,14 @@ pub(crate) static COMPLETE_AND_FAILED: Check = Check::new(
     rule(
         "job-status/complete-and-failed",
         include_str!("complete-and-failed.md"),
-        Upstream::in_function(STATE).with_option("RejectCompleteJobWithFailedCondition"),
+        Upstream::in_function(VALIDATE_STATUS).with_option("RejectCompleteJobWithFailedCondition"),
     ),
     CheckFn::JobStatus(complete_and_failed),
 )
 .applies_when(|changed| changed.complete || changed.failed)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn complete_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn complete_and_failed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILED) {
         let detail = "cannot set Complete=True and Failed=true conditions";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -31,14 +31,15 @@ pub(crate) static COMPLETE_AND_FAILURE_TARGET: Check = Check::new(
     rule(
         "job-status/complete-and-failure-target",
         include_str!("complete-and-failure-target.md"),
-        Upstream::in_function(STATE).with_option("RejectCompleteJobWithFailureTargetCondition"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectCompleteJobWithFailureTargetCondition"),
     ),
     CheckFn::JobStatus(complete_and_failure_target),
 )
 .applies_when(|changed| changed.complete || changed.failure_target)
 .exercised_when(|status| status.is_true(ConditionTypes::COMPLETE | ConditionTypes::FAILURE_TARGET));
 
-fn complete_and_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn complete_and_failure_target<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.is_true(ConditionTypes::FAILURE_TARGET) {
         let detail = "cannot set Complete=True and FailureTarget=true conditions";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -49,7 +50,7 @@ pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
     rule(
         "job-status/failed-without-failure-target",
         include_str!("failed-without-failure-target.md"),
-        Upstream::in_function(STATE)
+        Upstream::in_function(VALIDATE_STATUS)
             .with_option("RejectFailedJobWithoutFailureTarget")
             .since(Release::V1_31),
     ),
@@ -58,7 +59,7 @@ pub(crate) static FAILED_WITHOUT_FAILURE_TARGET: Check = Check::new(
 .applies_when(|changed| changed.failed || changed.failed_indexes)
 .exercised_when(|status| status.is_true(ConditionTypes::FAILED));
 
-fn failed_without_failure_target<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn failed_without_failure_target<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::FAILED) && !status.is_true(ConditionTypes::FAILURE_TARGET) {
         let detail = "cannot set Failed=True condition without the FailureTarget=true condition";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -69,7 +70,7 @@ pub(crate) static COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::new(
     rule(
         "job-status/complete-without-success-criteria-met",
         include_str!("complete-without-success-criteria-met.md"),
-        Upstream::in_function(STATE)
+        Upstream::in_function(VALIDATE_STATUS)
             .with_option("RejectCompleteJobWithoutSuccessCriteriaMet")
             .since(Release::V1_31),
     ),
@@ -79,7 +80,7 @@ pub(crate) static COMPLETE_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::new(
 .exercised_when(|status| status.is_true(ConditionTypes::COMPLETE));
 
 fn complete_without_success_criteria_met<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     findings: &mut Findings<'a>,
 ) {
     if status.is_true(ConditionTypes::COMPLETE)
@@ -95,7 +96,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
     rule(
         "job-status/success-criteria-met-non-indexed",
         include_str!("success-criteria-met-non-indexed.md"),
-        Upstream::in_function(STATE).until(Release::V1_30),
+        Upstream::in_function(VALIDATE_STATUS).until(Release::V1_30),
     ),
     CheckFn::JobStatus(success_criteria_met_non_indexed),
 )
@@ -103,7 +104,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_NON_INDEXED: Check = Check::new(
     !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
-fn success_criteria_met_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn success_criteria_met_non_indexed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if !status.spec.is_indexed() && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         let detail = "cannot set SuccessCriteriaMet to NonIndexed Job";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -114,7 +115,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
     rule(
         "job-status/success-criteria-met-and-failed",
         include_str!("success-criteria-met-and-failed.md"),
-        Upstream::in_function(STATE),
+        Upstream::in_function(VALIDATE_STATUS),
     ),
     CheckFn::JobStatus(success_criteria_met_and_failed),
 )
@@ -122,7 +123,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILED: Check = Check::new(
     status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET | ConditionTypes::FAILED)
 });
 
-fn success_criteria_met_and_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn success_criteria_met_and_failed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
         && status.is_true(ConditionTypes::FAILED)
     {
@@ -135,7 +136,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET: Check = Check::new(
     rule(
         "job-status/success-criteria-met-and-failure-target",
         include_str!("success-criteria-met-and-failure-target.md"),
-        Upstream::in_function(STATE),
+        Upstream::in_function(VALIDATE_STATUS),
     ),
     CheckFn::JobStatus(success_criteria_met_and_failure_target),
 )
@@ -144,7 +145,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AND_FAILURE_TARGET: Check = Check::new(
 });
 
 fn success_criteria_met_and_failure_target<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     findings: &mut Findings<'a>,
 ) {
     if status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
@@ -159,7 +160,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_SUCCESS_POLICY: Check = Check::ne
     rule(
         "job-status/success-criteria-met-without-success-policy",
         include_str!("success-criteria-met-without-success-policy.md"),
-        Upstream::in_function(STATE).until(Release::V1_30),
+        Upstream::in_function(VALIDATE_STATUS).until(Release::V1_30),
     ),
     CheckFn::JobStatus(success_criteria_met_without_policy),
 )
@@ -167,7 +168,10 @@ pub(crate) static SUCCESS_CRITERIA_MET_WITHOUT_SUCCESS_POLICY: Check = Check::ne
     !status.spec.has_success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
 });
 
-fn success_criteria_met_without_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn success_criteria_met_without_policy<'a>(
+    status: &JobStatusChange<'a>,
+    findings: &mut Findings<'a>,
+) {
     if !status.spec.has_success_policy && status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET) {
         let detail = "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy";
         findings.invalid(PATH, BadValue::Omitted, detail);
@@ -178,15 +182,18 @@ pub(crate) static SUCCESS_POLICY_WITHOUT_SUCCESS_CRITERIA_MET: Check = Check::ne
     rule(
         "job-status/success-policy-without-success-criteria-met",
         include_str!("success-policy-without-success-criteria-met.md"),
-        Upstream::in_function(STATE),
+        Upstream::in_function(VALIDATE_STATUS),
     ),
-    CheckFn::JobStatus(success_policy),
+    CheckFn::JobStatus(success_policy_without_success_criteria_met),
 )
 .exercised_when(|status| {
     status.spec.has_success_policy && status.is_true(ConditionTypes::COMPLETE)
 });
 
-fn success_policy<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn success_policy_without_success_criteria_met<'a>(
+    status: &JobStatusChange<'a>,
+    findings: &mut Findings<'a>,
+) {
     if status.spec.has_success_policy
         && status.is_true(ConditionTypes::COMPLETE)
         && !status.is_true(ConditionTypes::SUCCESS_CRITERIA_MET)
@@ -201,7 +208,8 @@ pub(crate) static TERMINAL_CONDITION_DISABLED: Check = Check::new(
     rule(
         "job-status/terminal-condition-disabled",
         include_str!("terminal-condition-disabled.md"),
-        Upstream::in_function(TRANSITION).with_option("RejectDisablingTerminalCondition"),
+        Upstream::in_function(VALIDATE_STATUS_UPDATE)
+            .with_option("RejectDisablingTerminalCondition"),
     ),
     CheckFn::JobStatusTransition(terminal_disabled),
 )
@@ -213,7 +221,7 @@ pub(crate) static TERMINAL_CONDITION_DISABLED: Check = Check::new(
 });
 
 fn terminal_disabled<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
@@ -233,7 +241,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
     rule(
         "job-status/success-criteria-met-disabled",
         include_str!("success-criteria-met-disabled.md"),
-        Upstream::in_function(TRANSITION),
+        Upstream::in_function(VALIDATE_STATUS_UPDATE),
     ),
     CheckFn::JobStatusTransition(success_criteria_met_disabled),
 )
@@ -242,7 +250,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_DISABLED: Check = Check::new(
 });
 
 fn success_criteria_met_disabled<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
@@ -257,7 +265,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AFTER_COMPLETE: Check = Check::new(
     rule(
         "job-status/success-criteria-met-after-complete",
         include_str!("success-criteria-met-after-complete.md"),
-        Upstream::in_function(TRANSITION),
+        Upstream::in_function(VALIDATE_STATUS_UPDATE),
     ),
     CheckFn::JobStatusTransition(success_criteria_met_after_complete),
 )
@@ -266,7 +274,7 @@ pub(crate) static SUCCESS_CRITERIA_MET_AFTER_COMPLETE: Check = Check::new(
 });
 
 fn success_criteria_met_after_complete<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {

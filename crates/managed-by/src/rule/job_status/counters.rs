@@ -1,6 +1,6 @@
 //! Rules about the pod counters.
 
-use super::{STATE, StatusChange, TRANSITION, rule};
+use super::{JobStatusChange, VALIDATE_STATUS, VALIDATE_STATUS_UPDATE, rule};
 use crate::description::Upstream;
 use crate::finding::BadValue;
 use crate::object::job::{ConditionTypes, JobStatus};
@@ -11,7 +11,7 @@ pub(crate) static NEGATIVE: Check = Check::new(
     rule(
         "job-status/negative-counter",
         include_str!("negative-counter.md"),
-        Upstream::in_function(STATE),
+        Upstream::in_function(VALIDATE_STATUS),
     ),
     CheckFn::JobStatus(negative),
 )
@@ -27,7 +27,7 @@ pub(crate) static NEGATIVE: Check = Check::new(
     counters.iter().any(|count| *count != 0)
 });
 
-fn negative<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn negative<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let new = status.new;
     let counters = [
         ("status.active", Some(new.active)),
@@ -48,14 +48,14 @@ pub(crate) static FINISHED_WITH_ACTIVE_PODS: Check = Check::new(
     rule(
         "job-status/finished-with-active-pods",
         include_str!("finished-with-active-pods.md"),
-        Upstream::in_function(STATE).with_option("RejectFinishedJobWithActivePods"),
+        Upstream::in_function(VALIDATE_STATUS).with_option("RejectFinishedJobWithActivePods"),
     ),
     CheckFn::JobStatus(finished_with_active_pods),
 )
 .applies_when(|changed| changed.finished || changed.active)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn finished_with_active_pods<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_with_active_pods<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let active = status.new.active;
     if status.is_finished() && active > 0 {
         let detail = "active>0 is invalid for finished job";
@@ -67,7 +67,7 @@ pub(crate) static FINISHED_WITH_TERMINATING_PODS: Check = Check::new(
     rule(
         "job-status/finished-with-terminating-pods",
         include_str!("finished-with-terminating-pods.md"),
-        Upstream::in_function(STATE)
+        Upstream::in_function(VALIDATE_STATUS)
             .with_option("RejectFinishedJobWithTerminatingPods")
             .since(Release::V1_31),
     ),
@@ -76,7 +76,7 @@ pub(crate) static FINISHED_WITH_TERMINATING_PODS: Check = Check::new(
 .applies_when(|changed| changed.finished || changed.terminating)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn finished_with_terminating_pods<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_with_terminating_pods<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_finished()
         && let Some(terminating) = status.new.terminating.filter(|t| *t > 0)
     {
@@ -89,16 +89,16 @@ pub(crate) static READY_EXCEEDS_ACTIVE: Check = Check::new(
     rule(
         "job-status/ready-exceeds-active",
         include_str!("ready-exceeds-active.md"),
-        Upstream::in_function(STATE)
+        Upstream::in_function(VALIDATE_STATUS)
             .with_option("RejectMoreReadyThanActivePods")
             .since(Release::V1_31),
     ),
-    CheckFn::JobStatus(ready),
+    CheckFn::JobStatus(ready_exceeds_active),
 )
 .applies_when(|changed| changed.ready || changed.active)
 .exercised_when(|status| status.new.ready.is_some());
 
-fn ready<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn ready_exceeds_active<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if let Some(ready) = status.new.ready.filter(|r| *r > status.new.active) {
         let detail = "cannot set more ready pods than active";
         findings.invalid("status.ready", BadValue::Int(ready), detail);
@@ -109,14 +109,14 @@ pub(crate) static FAILED_DECREASED: Check = Check::new(
     rule(
         "job-status/failed-decreased",
         include_str!("failed-decreased.md"),
-        Upstream::in_function(TRANSITION).with_option("RejectDecreasingFailedCounter"),
+        Upstream::in_function(VALIDATE_STATUS_UPDATE).with_option("RejectDecreasingFailedCounter"),
     ),
     CheckFn::JobStatusTransition(failed_decreased),
 )
 .exercised_when(|status| status.old_is_some_and(|old| old.failed > 0) || status.new.failed < 0);
 
 fn failed_decreased<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
@@ -131,7 +131,8 @@ pub(crate) static SUCCEEDED_DECREASED: Check = Check::new(
     rule(
         "job-status/succeeded-decreased",
         include_str!("succeeded-decreased.md"),
-        Upstream::in_function(TRANSITION).with_option("RejectDecreasingSucceededCounter"),
+        Upstream::in_function(VALIDATE_STATUS_UPDATE)
+            .with_option("RejectDecreasingSucceededCounter"),
     ),
     CheckFn::JobStatusTransition(succeeded_decreased),
 )
@@ -141,7 +142,7 @@ pub(crate) static SUCCEEDED_DECREASED: Check = Check::new(
 });
 
 fn succeeded_decreased<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {

@@ -1,6 +1,6 @@
 //! Rules about `completedIndexes` and `failedIndexes`: indexes and intervals such as `1,3-5,7`.
 
-use super::{STATE, StatusChange, rule};
+use super::{JobStatusChange, VALIDATE_STATUS, rule};
 use crate::description::Upstream;
 use crate::finding::BadValue;
 use crate::rule::{Check, CheckFn, Findings};
@@ -13,14 +13,14 @@ pub(crate) static INVALID_COMPLETED: Check = Check::new(
     rule(
         "job-status/invalid-completed-indexes",
         include_str!("invalid-completed-indexes.md"),
-        Upstream::in_function(STATE).with_option("RejectInvalidCompletedIndexes"),
+        Upstream::in_function(VALIDATE_STATUS).with_option("RejectInvalidCompletedIndexes"),
     ),
     CheckFn::JobStatus(invalid_completed),
 )
 .applies_when(|changed| changed.completed_indexes)
 .exercised_when(|status| !status.new.completed_indexes.is_empty());
 
-fn invalid_completed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn invalid_completed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = &*status.new.completed_indexes;
     if !indexes.is_empty()
         && let Some(completions) = status.spec.completions()
@@ -35,7 +35,7 @@ pub(crate) static INVALID_FAILED: Check = Check::new(
     rule(
         "job-status/invalid-failed-indexes",
         include_str!("invalid-failed-indexes.md"),
-        Upstream::in_function(STATE).with_option("RejectInvalidFailedIndexes"),
+        Upstream::in_function(VALIDATE_STATUS).with_option("RejectInvalidFailedIndexes"),
     ),
     CheckFn::JobStatus(invalid_failed),
 )
@@ -43,12 +43,12 @@ pub(crate) static INVALID_FAILED: Check = Check::new(
 .exercised_when(|status| failed_indexes(status).is_some());
 
 /// Returns the failed indexes, unless there are none.
-fn failed_indexes<'a>(status: &StatusChange<'a>) -> Option<&'a str> {
+fn failed_indexes<'a>(status: &JobStatusChange<'a>) -> Option<&'a str> {
     let indexes = status.new.failed_indexes.as_deref();
     indexes.filter(|indexes| !indexes.is_empty())
 }
 
-fn invalid_failed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn invalid_failed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let indexes = failed_indexes(status);
     if status.spec.backoff_limit_per_index.is_some()
         && let Some((indexes, completions)) = indexes.zip(status.spec.completions())
@@ -64,7 +64,8 @@ pub(crate) static COMPLETED_INDEXES_NON_INDEXED: Check = Check::new(
     rule(
         "job-status/completed-indexes-non-indexed",
         include_str!("completed-indexes-non-indexed.md"),
-        Upstream::in_function(STATE).with_option("RejectCompletedIndexesForNonIndexedJob"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectCompletedIndexesForNonIndexedJob"),
     ),
     CheckFn::JobStatus(completed_indexes_non_indexed),
 )
@@ -74,7 +75,7 @@ pub(crate) static COMPLETED_INDEXES_NON_INDEXED: Check = Check::new(
             || status.new.succeeded != status.old.map_or(0, |old| old.succeeded))
 });
 
-fn completed_indexes_non_indexed<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn completed_indexes_non_indexed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.changed.completed_indexes
         && !status.spec.is_indexed()
         && !status.new.completed_indexes.is_empty()
@@ -89,7 +90,8 @@ pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
     rule(
         "job-status/failed-indexes-without-backoff-limit-per-index",
         include_str!("failed-indexes-without-backoff-limit-per-index.md"),
-        Upstream::in_function(STATE).with_option("RejectFailedIndexesForNoBackoffLimitPerIndex"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectFailedIndexesForNoBackoffLimitPerIndex"),
     ),
     CheckFn::JobStatus(failed_without_limit),
 )
@@ -99,7 +101,7 @@ pub(crate) static FAILED_WITHOUT_LIMIT: Check = Check::new(
             || status.new.failed != status.old.map_or(0, |old| old.failed))
 });
 
-fn failed_without_limit<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn failed_without_limit<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.changed.failed_indexes
         && status.spec.backoff_limit_per_index.is_none()
         && let Some(indexes) = status.new.failed_indexes.as_deref()
@@ -113,16 +115,17 @@ pub(crate) static FAILED_INDEXES_OVERLAP_COMPLETED: Check = Check::new(
     rule(
         "job-status/failed-indexes-overlap-completed",
         include_str!("failed-indexes-overlap-completed.md"),
-        Upstream::in_function(STATE).with_option("RejectFailedIndexesOverlappingCompleted"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectFailedIndexesOverlappingCompleted"),
     ),
-    CheckFn::JobStatus(overlap),
+    CheckFn::JobStatus(failed_indexes_overlap_completed),
 )
 .applies_when(|changed| changed.completed_indexes || changed.failed_indexes)
 .exercised_when(|status| {
     !status.new.completed_indexes.is_empty() && failed_indexes(status).is_some()
 });
 
-fn overlap<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn failed_indexes_overlap_completed<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let failed = failed_indexes(status);
     if let Some((failed, completions)) = failed.zip(status.spec.completions())
         && let Some(index) = common_index(&status.new.completed_indexes, failed, completions)
@@ -167,7 +170,7 @@ fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> 
 }
 
 /// Iterator over the intervals of a list, each with its text. Lists can have tens of thousands of intervals, mostly plain digits,
-/// which [`plain_interval`] parses in one pass: this halves the fuel of a status update with 20,000 intervals. Other intervals are
+/// which [`parse_digits_interval`] parses in one pass: this halves the fuel of a status update with 20,000 intervals. Other intervals are
 /// parsed as in upstream.
 struct Intervals<'a> {
     /// The unparsed rest, or [`None`] after the last interval. An empty list has one empty interval.
@@ -189,7 +192,7 @@ impl<'a> Iterator for Intervals<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest?;
-        let (interval, length) = plain_interval(rest.as_bytes(), self.completions);
+        let (interval, length) = parse_digits_interval(rest.as_bytes(), self.completions);
         let length = length.unwrap_or_else(|| rest.find(',').unwrap_or(rest.len()));
         let text = rest.get(..length).unwrap_or_default();
         self.rest = rest.get(length.saturating_add(1)..);
@@ -201,11 +204,11 @@ impl<'a> Iterator for Intervals<'a> {
 }
 
 /// Parses the interval at the start of a list if it is valid and consists of digits. Also returns its length, if known.
-fn plain_interval(bytes: &[u8], completions: i32) -> (Option<Interval>, Option<usize>) {
-    let (first, end) = plain_index(bytes, 0);
+fn parse_digits_interval(bytes: &[u8], completions: i32) -> (Option<Interval>, Option<usize>) {
+    let (first, end) = parse_digits_index(bytes, 0);
     let (last, end) = match bytes.get(end) {
         Some(b'-') => {
-            let (last, end) = plain_index(bytes, end.wrapping_add(1));
+            let (last, end) = parse_digits_index(bytes, end.wrapping_add(1));
             (last.filter(|last| first < Some(*last)), end)
         }
         _ => (first, end),
@@ -218,7 +221,7 @@ fn plain_interval(bytes: &[u8], completions: i32) -> (Option<Interval>, Option<u
 }
 
 /// Parses an index of one to nine digits, which always fits into an `i32`. Also returns the position after the digits.
-fn plain_index(bytes: &[u8], start: usize) -> (Option<i32>, usize) {
+fn parse_digits_index(bytes: &[u8], start: usize) -> (Option<i32>, usize) {
     let (mut index, mut at) = (0_i32, start);
     while let Some(digit) = bytes
         .get(at)

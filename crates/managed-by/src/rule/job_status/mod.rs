@@ -18,11 +18,11 @@ use crate::release::Release;
 use crate::request::Change;
 
 /// Functions in `pkg/apis/batch/validation`.
-const STATE: &str = "validateJobStatus";
-const TRANSITION: &str = "ValidateJobStatusUpdate";
+const VALIDATE_STATUS: &str = "validateJobStatus";
+const VALIDATE_STATUS_UPDATE: &str = "ValidateJobStatusUpdate";
 
 /// A change of a Job's status, with the old status and the fields that differ.
-pub(crate) struct StatusChange<'a> {
+pub(crate) struct JobStatusChange<'a> {
     pub(crate) release: Release,
     /// The spec that applies. kube-apiserver keeps the old spec in a status update.
     pub(crate) spec: &'a JobSpec<'a>,
@@ -54,7 +54,7 @@ pub(crate) struct ChangedFields {
     pub(crate) uncounted: bool,
 }
 
-impl<'a> StatusChange<'a> {
+impl<'a> JobStatusChange<'a> {
     /// Returns the status change of a Job, or [`None`] for other changes.
     pub(crate) fn from_change(change: &'a Change<Object<'a>>, release: Release) -> Option<Self> {
         let (spec, new, old) = match change {

@@ -1,6 +1,6 @@
 //! Rules about `startTime` and `completionTime`.
 
-use super::{STATE, StatusChange, TRANSITION, rule};
+use super::{JobStatusChange, VALIDATE_STATUS, VALIDATE_STATUS_UPDATE, rule};
 use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
@@ -14,14 +14,15 @@ pub(crate) static COMPLETION_WITHOUT_COMPLETE: Check = Check::new(
     rule(
         "job-status/completion-time-without-complete",
         include_str!("completion-time-without-complete.md"),
-        Upstream::in_function(STATE).with_option("RejectNotCompleteJobWithCompletionTime"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectNotCompleteJobWithCompletionTime"),
     ),
     CheckFn::JobStatus(completion_without_complete),
 )
 .applies_when(|changed| changed.complete || changed.completion_time)
 .exercised_when(|status| status.new.completion_time.is_some());
 
-fn completion_without_complete<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn completion_without_complete<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.new.completion_time.is_some() && !status.is_true(ConditionTypes::COMPLETE) {
         let detail = "cannot set completionTime when there is no Complete=True condition";
         let value = BadValue::Time(status.new.completion_time);
@@ -33,14 +34,15 @@ pub(crate) static COMPLETE_WITHOUT_COMPLETION: Check = Check::new(
     rule(
         "job-status/complete-without-completion-time",
         include_str!("complete-without-completion-time.md"),
-        Upstream::in_function(STATE).with_option("RejectCompleteJobWithoutCompletionTime"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectCompleteJobWithoutCompletionTime"),
     ),
     CheckFn::JobStatus(complete_without_completion),
 )
 .applies_when(|changed| changed.complete || changed.completion_time)
 .exercised_when(|status| status.is_true(ConditionTypes::COMPLETE));
 
-fn complete_without_completion<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn complete_without_completion<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_true(ConditionTypes::COMPLETE) && status.new.completion_time.is_none() {
         let detail = "completionTime is required for Complete jobs";
         findings.push(FieldError::required(COMPLETION, detail));
@@ -51,7 +53,7 @@ pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
     rule(
         "job-status/completion-time-before-start-time",
         include_str!("completion-time-before-start-time.md"),
-        Upstream::in_function(STATE).with_option("RejectCompletionTimeBeforeStartTime"),
+        Upstream::in_function(VALIDATE_STATUS).with_option("RejectCompletionTimeBeforeStartTime"),
     ),
     CheckFn::JobStatus(completion_before_start),
 )
@@ -61,7 +63,7 @@ pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
     times.is_some()
 });
 
-fn completion_before_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn completion_before_start<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let times = status.new.start_time.zip(status.new.completion_time);
     if times.is_some_and(|(start, completion)| completion < start) {
         let detail = if status.release < Release::V1_34 {
@@ -78,7 +80,7 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
     rule(
         "job-status/finished-without-start-time",
         include_str!("finished-without-start-time.md"),
-        Upstream::in_function(STATE)
+        Upstream::in_function(VALIDATE_STATUS)
             .with_option("RejectFinishedJobWithoutStartTime")
             .changed_in(Release::V1_32),
     ),
@@ -87,7 +89,7 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
 .applies_when(|changed| changed.finished || changed.start_time)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn finished_without_start<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_without_start<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let nothing_to_start = status.spec.suspend && status.spec.completions() == Some(0);
     let exempt = nothing_to_start && status.release >= Release::V1_32;
     if status.is_finished() && !exempt && status.new.start_time.is_none() {
@@ -100,7 +102,7 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
     rule(
         "job-status/completion-time-changed",
         include_str!("completion-time-changed.md"),
-        Upstream::in_function(TRANSITION).with_option("RejectMutatingCompletionTime"),
+        Upstream::in_function(VALIDATE_STATUS_UPDATE).with_option("RejectMutatingCompletionTime"),
     ),
     CheckFn::JobStatusTransition(completion_changed),
 )
@@ -110,7 +112,7 @@ pub(crate) static COMPLETION_CHANGED: Check = Check::new(
 });
 
 fn completion_changed<'a>(
-    status: &StatusChange<'a>,
+    status: &JobStatusChange<'a>,
     old: &JobStatus<'a>,
     findings: &mut Findings<'a>,
 ) {
@@ -133,7 +135,7 @@ pub(crate) static START_CHANGED: Check = Check::new(
     rule(
         "job-status/start-time-changed",
         include_str!("start-time-changed.md"),
-        Upstream::in_function(TRANSITION)
+        Upstream::in_function(VALIDATE_STATUS_UPDATE)
             .with_option("RejectStartTimeUpdateForUnsuspendedJob")
             .changed_in(Release::V1_32),
     ),
@@ -143,7 +145,11 @@ pub(crate) static START_CHANGED: Check = Check::new(
     status.old_is_some_and(|old| old.start_time.is_some()) && !status.spec.suspend
 });
 
-fn start_changed<'a>(status: &StatusChange<'a>, old: &JobStatus<'a>, findings: &mut Findings<'a>) {
+fn start_changed<'a>(
+    status: &JobStatusChange<'a>,
+    old: &JobStatus<'a>,
+    findings: &mut Findings<'a>,
+) {
     if !status.changed.start_time || old.start_time.is_none() || status.spec.suspend {
         return;
     }

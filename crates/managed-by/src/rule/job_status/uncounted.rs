@@ -1,6 +1,6 @@
 //! Rules about `uncountedTerminatedPods`: terminated pods that the counters don't include yet.
 
-use super::{STATE, StatusChange, rule};
+use super::{JobStatusChange, VALIDATE_STATUS, rule};
 use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, Uncounted};
@@ -21,7 +21,7 @@ pub(crate) static UIDS: Check = Check::new(
     rule(
         "job-status/uncounted-uids",
         include_str!("uncounted-uids.md"),
-        Upstream::in_function(STATE),
+        Upstream::in_function(VALIDATE_STATUS),
     ),
     CheckFn::JobStatus(uids),
 )
@@ -30,7 +30,7 @@ pub(crate) static UIDS: Check = Check::new(
     pods.is_some_and(|pods| !pods.is_empty())
 });
 
-fn uids<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn uids<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let Some(pods) = &status.new.uncounted else {
         return;
     };
@@ -72,14 +72,15 @@ pub(crate) static FINISHED_WITH_UNCOUNTED_PODS: Check = Check::new(
     rule(
         "job-status/finished-with-uncounted-pods",
         include_str!("finished-with-uncounted-pods.md"),
-        Upstream::in_function(STATE).with_option("RejectFinishedJobWithUncountedTerminatedPods"),
+        Upstream::in_function(VALIDATE_STATUS)
+            .with_option("RejectFinishedJobWithUncountedTerminatedPods"),
     ),
     CheckFn::JobStatus(finished_with_uncounted_pods),
 )
 .applies_when(|changed| changed.finished || changed.uncounted)
 .exercised_when(|status| status.is_true(ConditionTypes::FINISHED));
 
-fn finished_with_uncounted_pods<'a>(status: &StatusChange<'a>, findings: &mut Findings<'a>) {
+fn finished_with_uncounted_pods<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     if status.is_finished()
         && let Some(pods) = &status.new.uncounted
         && !pods.is_empty()

@@ -5,7 +5,7 @@ use crate::decode::{DecodeError, decode};
 use crate::description::{Enforcement, Rule, Scope};
 use crate::finding::{FieldError, Finding};
 use crate::kind::{JOB, Reconciler, is_job};
-use crate::object::pod::{Owner, Pod};
+use crate::object::pod::{OwnerReference, Pod};
 use crate::object::{Object, ObjectSeed};
 use crate::request::AdmissionRequest;
 use crate::rule::{Check, CheckFn};
@@ -14,7 +14,7 @@ use crate::upstream::go;
 
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Rule::policy("pods/delegated-owner", include_str!("delegated-owner.md"))
-        .in_scope(Scope::Cluster)
+        .with_scope(Scope::Cluster)
         .for_kinds(is_job),
     CheckFn::Pod,
 );
@@ -62,7 +62,7 @@ pub(crate) fn run<'a>(
 /// Fails if the Job can't be looked up or decoded.
 fn check<'a>(
     request: &AdmissionRequest<'_>,
-    owner: &Owner<'_>,
+    owner: &OwnerReference<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Option<FieldError<'a>>, LookupError> {
     let JobLookup::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {

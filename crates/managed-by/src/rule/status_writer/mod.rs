@@ -16,14 +16,14 @@ const MAX_LISTED: usize = 4;
 
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::policy("status-writer/delegated", include_str!("delegated.md"))
-        .in_scope(Scope::Cluster)
+        .with_scope(Scope::Cluster)
         .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
     CheckFn::Configured(check_delegated),
 );
 
 pub(crate) static BUILTIN: Check = Check::new(
     Rule::policy("status-writer/builtin", include_str!("builtin.md"))
-        .in_scope(Scope::Cluster)
+        .with_scope(Scope::Cluster)
         .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
     CheckFn::Configured(check_builtin),
 );
@@ -32,7 +32,8 @@ fn check_delegated<'a>(
     context: &Context<'a>,
     findings: &mut Findings<'a>,
 ) -> Result<(), SettingsErrors> {
-    let Some(name) = stored(context).and_then(|stored| context.reconciler(stored).controller())
+    let Some(name) =
+        stored_workload(context).and_then(|stored| context.reconciler(stored).controller())
     else {
         return Ok(());
     };
@@ -50,7 +51,8 @@ fn check_builtin<'a>(
     context: &Context<'a>,
     findings: &mut Findings<'a>,
 ) -> Result<(), SettingsErrors> {
-    let stored = stored(context).filter(|stored| !context.reconciler(stored).is_delegated());
+    let stored =
+        stored_workload(context).filter(|stored| !context.reconciler(stored).is_delegated());
     let Some(stored) = stored else {
         return Ok(());
     };
@@ -65,8 +67,8 @@ fn check_builtin<'a>(
     Ok(())
 }
 
-/// Returns the stored object in a status update of a workload. Its spec decides, because kube-apiserver keeps it.
-fn stored<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
+/// Returns the stored object in a status update of a workload. Its spec selects the writers, because kube-apiserver keeps it.
+fn stored_workload<'a>(context: &Context<'a>) -> Option<&'a Object<'a>> {
     match context.change {
         Change::UpdateStatus { old, .. } if context.kind.location == FieldLocation::Workload => {
             Some(old)
@@ -81,7 +83,7 @@ fn may_write(context: &Context<'_>, writers: &[Cow<'_, str>]) -> bool {
 }
 
 /// Adds a denial for a user who is not listed. A controller also writes the status of its children, so if a known `parent` controls
-/// the object, the message suggests to list the parent's controller.
+/// the object, the message suggests listing the parent's controller.
 fn deny<'a>(
     context: &Context<'a>,
     writers: &[Cow<'_, str>],

@@ -174,7 +174,7 @@ impl<'a> CustomKind<'a> {
                     Some(_) => StatusRules::Custom(profile),
                     None => StatusRules::Unchecked,
                 },
-                is_custom: true,
+                is_declared: true,
                 ..Kind::EMPTY
             })
         })

@@ -47,12 +47,12 @@ impl<'a> CustomKinds<'a> {
     ) -> Result<Option<CustomKind<'a>>, SettingsErrors> {
         let mut parser = Parser::without_semantic_checks();
         for (index, entry) in self.entries(&mut parser).iter().enumerate() {
-            let has = |key: &str, wanted: &str| {
+            let has_value = |key: &str, wanted: &str| {
                 let keys = entry.entries();
                 let mut keys = keys.iter();
                 keys.any(|(name, value)| name == key && value.string().as_deref() == Some(wanted))
             };
-            if has("kind", &wanted.kind) && has("group", &wanted.group) {
+            if has_value("kind", &wanted.kind) && has_value("group", &wanted.group) {
                 let path = Path::Index(&PATH, index);
                 let kind = CustomKind::parse(entry, &path, &mut parser);
                 return parser.finish(kind.has_version(&wanted.version).then_some(kind));

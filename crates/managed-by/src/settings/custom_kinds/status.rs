@@ -78,13 +78,13 @@ impl<'a> DeclaredStatus<'a> {
 
     pub(super) fn with_profile<T>(&self, read: impl FnOnce(&StatusProfile<'_>) -> T) -> T {
         let (success, failure) = (self.success.as_ref(), self.failure.as_ref());
-        let words = [success, failure].map(|matcher| {
-            let words = matcher.map(DeclaredMatcher::words);
-            borrowed(words.unwrap_or_default())
+        let values = [success, failure].map(|matcher| {
+            let values = matcher.map(DeclaredMatcher::values);
+            borrowed(values.unwrap_or_default())
         });
-        let [success_words, failure_words] = &words;
-        let success = success.map(|matcher| matcher.matcher(success_words));
-        let failure = failure.map(|matcher| matcher.matcher(failure_words));
+        let [success_values, failure_values] = &values;
+        let success = success.map(|matcher| matcher.matcher(success_values));
+        let failure = failure.map(|matcher| matcher.matcher(failure_values));
         let has_outcome = success.is_some() || failure.is_some();
         let profile = StatusProfile {
             outcome: has_outcome.then(|| OutcomeProfile::partial(success, failure)),
@@ -95,7 +95,7 @@ impl<'a> DeclaredStatus<'a> {
                 required_by: TerminalStates::empty(),
             }),
             counters: &borrowed(&self.counters),
-            totals: &borrowed(&self.totals),
+            monotonic_counters: &borrowed(&self.totals),
             ..StatusProfile::EMPTY
         };
         read(&profile)
@@ -144,7 +144,7 @@ impl<'a> DeclaredStatus<'a> {
 
 impl<'a> DeclaredMatcher<'a> {
     fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Option<Self> {
-        let (mut condition, mut word, mut values) = (None, None, None);
+        let (mut condition, mut field, mut values) = (None, None, None);
         if !parser.expect_type(
             value,
             Type::Object,
@@ -162,14 +162,14 @@ impl<'a> DeclaredMatcher<'a> {
                     condition = Some(parser.parse_string(value, path, &validate_condition));
                 }
                 MatcherKey::Path => {
-                    word = Some(parser.parse_string(value, path, &validate_status_path));
+                    field = Some(parser.parse_string(value, path, &validate_status_path));
                 }
                 MatcherKey::Values => {
                     values = Some(parser.parse_string_list(value, path, &FIELD_VALUES_LIST));
                 }
             },
         );
-        let (key, expected) = match (condition, word, values) {
+        let (key, expected) = match (condition, field, values) {
             (Some(condition), None, None) => return Some(Self::Condition(condition)),
             (None, Some(path), Some(values)) => return Some(Self::Field { path, values }),
             (None, Some(_), None) => ("values", "a list of field values, such as [Succeeded]"),
@@ -211,20 +211,17 @@ impl<'a> DeclaredMatcher<'a> {
         }
     }
 
-    fn words(&self) -> &[Cow<'a, str>] {
+    fn values(&self) -> &[Cow<'a, str>] {
         match self {
             Self::Condition(_) => &[],
             Self::Field { values, .. } => values,
         }
     }
 
-    fn matcher<'k>(&'k self, words: &'k [&'k str]) -> StatusMatcher<'k> {
+    fn matcher<'k>(&'k self, values: &'k [&'k str]) -> StatusMatcher<'k> {
         match self {
             Self::Condition(condition) => condition_true(condition),
-            Self::Field { path, .. } => StatusMatcher::Field {
-                path,
-                values: words,
-            },
+            Self::Field { path, .. } => StatusMatcher::Field { path, values },
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) enum AuditEvent<'c> {
 pub(super) struct StatusWrite<'c> {
     /// Index of the tracked kind.
     pub(super) kind: usize,
-    pub(super) owner: StatusReconciler<'c>,
+    pub(super) reconciler: StatusReconciler<'c>,
     pub(super) user: String,
     pub(super) time: Option<Cow<'c, str>>,
     /// True if the policy denied the write.
@@ -58,7 +58,7 @@ pub(super) enum StatusReconciler<'c> {
 /// The policy's audit annotations on a write.
 #[derive(Debug, Default)]
 struct PolicyAnnotations<'c> {
-    owner: Option<StatusReconciler<'c>>,
+    reconciler: Option<StatusReconciler<'c>>,
     /// True if a status writer rule denies the write, or would deny it outside mode `monitor`.
     is_denied: bool,
     /// True if a status writer rule warns.
@@ -66,7 +66,7 @@ struct PolicyAnnotations<'c> {
 }
 
 /// Prefix of the ids of status writer rules.
-const RULES: &str = "status-writer/";
+const STATUS_WRITER_PREFIX: &str = "status-writer/";
 
 impl TrackedKind {
     /// Returns the tracked kind for a kind whose objects can be delegated themselves. The settings list writers for no other
@@ -83,7 +83,7 @@ impl TrackedKind {
     }
 
     /// Parses a custom kind that the settings declare.
-    pub(super) fn declared(
+    pub(super) fn from_custom_kind(
         entry: &str,
         settings: &Settings<'_>,
     ) -> Result<Option<Self>, SettingsErrors> {
@@ -118,7 +118,7 @@ impl TrackedKind {
     }
 
     /// Returns the controller that reconciles an object, or [`None`] if the text is not a complete object of this kind.
-    fn owner<'c>(&self, object: &'c str) -> Option<StatusReconciler<'c>> {
+    fn reconciler<'c>(&self, object: &'c str) -> Option<StatusReconciler<'c>> {
         let mut members = Members::parse(object)?;
         if members.string("kind")? != self.name {
             return None;
@@ -169,19 +169,19 @@ impl<'c> AuditEvent<'c> {
             return Self::Rejected;
         }
         let names_builtin = is_denied && message.contains("[status-writer/builtin]");
-        let owner = audited
+        let reconciler = audited
             .response()
-            .and_then(|object| tracked.owner(object))
-            .or(annotations.owner)
+            .and_then(|object| tracked.reconciler(object))
+            .or(annotations.reconciler)
             .or_else(|| names_builtin.then_some(StatusReconciler::BuiltIn))
             .or_else(|| {
                 // The client's object comes last: the API server keeps the stored spec and ignores the one in the request.
                 // A patch is not a complete object.
                 let object = audited.event.get("requestObject");
                 let object = object.filter(|_| audited.verb == "update");
-                object.and_then(|object| tracked.owner(object))
+                object.and_then(|object| tracked.reconciler(object))
             });
-        let Some(owner) = owner else {
+        let Some(reconciler) = reconciler else {
             return Self::UnknownReconciler;
         };
         let user = audited.user().and_then(username);
@@ -191,7 +191,7 @@ impl<'c> AuditEvent<'c> {
         };
         Self::StatusWrite(StatusWrite {
             kind,
-            owner,
+            reconciler,
             user,
             time: audited.time(),
             is_denied,
@@ -211,14 +211,15 @@ impl<'c> PolicyAnnotations<'c> {
             };
             let value = string(value).unwrap_or_default();
             match key {
-                "denied" => parsed.is_denied |= value.contains(RULES),
-                "warned" => parsed.is_warned |= value.contains(RULES),
-                "mode" if value == "BuiltIn" => parsed.owner = Some(StatusReconciler::BuiltIn),
+                "denied" => parsed.is_denied |= value.contains(STATUS_WRITER_PREFIX),
+                "warned" => parsed.is_warned |= value.contains(STATUS_WRITER_PREFIX),
+                "mode" if value == "BuiltIn" => parsed.reconciler = Some(StatusReconciler::BuiltIn),
                 "mode" if value == "Delegated" => {
                     // The name is quoted. Names with escapes that JSON does not have are invalid for every kind.
                     let controller = annotations.string(&format!("{webhook}/controller"));
                     let name = controller.and_then(|quoted| serde_json::from_str(&quoted).ok());
-                    parsed.owner = name.map(|name| StatusReconciler::Delegated(Cow::Owned(name)));
+                    parsed.reconciler =
+                        name.map(|name| StatusReconciler::Delegated(Cow::Owned(name)));
                 }
                 _ => {}
             }

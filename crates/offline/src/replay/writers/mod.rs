@@ -52,7 +52,7 @@ pub struct WriterTotals {
     /// CronJobs. They do not count.
     pub other: u64,
     /// Number of status writes for which the event does not show whether the object is delegated.
-    pub undecided: u64,
+    pub unknown_reconciler: u64,
     /// Number of unreadable records per reason.
     pub skipped: BTreeMap<SkipReason, u64>,
 }
@@ -98,7 +98,7 @@ impl StatusWriterCollector {
         let parsed = Settings::from_json(settings.as_bytes())?;
         let declared = Members::parse(settings).and_then(|all| all.get("custom_kinds"));
         for kind in declared.and_then(elements).unwrap_or_default() {
-            kinds.extend(TrackedKind::declared(kind, &parsed)?);
+            kinds.extend(TrackedKind::from_custom_kind(kind, &parsed)?);
         }
         Ok(Self {
             kinds,
@@ -137,7 +137,7 @@ impl StatusWriterCollector {
                 AuditEvent::Ignored => {}
                 AuditEvent::OtherKind => increment(&mut totals.other),
                 AuditEvent::Rejected => increment(&mut totals.rejected),
-                AuditEvent::UnknownReconciler => increment(&mut totals.undecided),
+                AuditEvent::UnknownReconciler => increment(&mut totals.unknown_reconciler),
                 AuditEvent::StatusWrite(write) => self.count(write, &position),
                 AuditEvent::Skipped(skipped) => {
                     increment(totals.skipped.entry(skipped.reason).or_default());
@@ -154,7 +154,7 @@ impl StatusWriterCollector {
             let (first, last) = totals.times.take().unwrap_or((time.clone(), time.clone()));
             totals.times = Some((first.min(time.clone()), last.max(time.clone())));
         }
-        let users = match write.owner {
+        let users = match write.reconciler {
             StatusReconciler::BuiltIn => self.builtin.entry(write.kind).or_default(),
             StatusReconciler::Delegated(name) => {
                 self.delegated.entry(name.into_owned()).or_default()

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::support::{Ran, run, run_in};
+use crate::support::{RunOutput, run, run_in};
 
 /// A name that ends the line, starts a GitHub Actions command, moves the cursor and reverses the text.
 const NAME: &str = "x\n::error::y\r\u{1b}[2J\u{202e}\u{2028}##[group]z";
 
-fn is_plain(what: &str, ran: &Ran, commands: &str) {
+fn assert_escaped(what: &str, ran: &RunOutput, commands: &str) {
     for out in [&ran.out, &ran.err] {
         let bad = ['\r', '\u{1b}', '\u{202e}', '\u{2028}'];
         assert!(!out.contains(bad), "{what}: {out:?}");
@@ -73,7 +73,7 @@ fn names_cannot_inject_lines_or_commands() {
         (&["replay", "-o", "junit"], &event),
         (&["settings", "writers"], &status_event),
     ] {
-        is_plain(
+        assert_escaped(
             &format!("{args:?}"),
             &run(args, stdin.as_bytes()),
             "nothing",
@@ -84,7 +84,7 @@ fn names_cannot_inject_lines_or_commands() {
         (&["lint", "-o", "github"], &mistyped),
         (&["replay", "-o", "github"], &event),
     ] {
-        is_plain(
+        assert_escaped(
             &format!("{args:?}"),
             &run(args, stdin.as_bytes()),
             "::error file=stdin,line=1",
@@ -94,7 +94,7 @@ fn names_cannot_inject_lines_or_commands() {
     let directory = tempfile::tempdir().unwrap();
     let text = "apiVersion: batch/v1\nkind: Job\nspec: {managedBy: bad} # \u{202e}\u{200b}\n";
     std::fs::write(directory.path().join("a\u{202e}.yaml"), text).unwrap();
-    is_plain(
+    assert_escaped(
         "a line",
         &run_in(directory.path(), &["lint", "."], b""),
         "nothing",

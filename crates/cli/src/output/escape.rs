@@ -11,20 +11,20 @@ fn is_unsafe(c: char) -> bool {
 }
 
 /// Escapes such characters in a text, and `##[`, which starts a GitHub Actions command anywhere in a line.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
     let is_command = text.contains("##[");
     if !is_command && !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
-    let mut plain = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unsafe(c) {
-            plain.extend(c.escape_default());
+            escaped.extend(c.escape_default());
         } else {
-            plain.push(c);
+            escaped.push(c);
         }
     }
-    Cow::Owned(plain.replace("##[", "#\\u{23}["))
+    Cow::Owned(escaped.replace("##[", "#\\u{23}["))
 }
 
 /// Replaces each such character in a line with a substitute of the same length, so that positions stay valid.
@@ -33,20 +33,20 @@ pub(crate) fn replace_control(line: &str) -> Cow<'_, str> {
     if !line.contains(is_replaced) && !line.contains("##[") {
         return Cow::Borrowed(line);
     }
-    let mut plain = String::with_capacity(line.len());
+    let mut escaped = String::with_capacity(line.len());
     for c in line.chars() {
         match c.len_utf8() {
-            _ if !is_replaced(c) => plain.push(c),
-            3 => plain.push('\u{fffd}'),
-            bytes => plain.extend(std::iter::repeat_n('?', bytes)),
+            _ if !is_replaced(c) => escaped.push(c),
+            3 => escaped.push('\u{fffd}'),
+            bytes => escaped.extend(std::iter::repeat_n('?', bytes)),
         }
     }
-    Cow::Owned(plain.replace("##[", "#?["))
+    Cow::Owned(escaped.replace("##[", "#?["))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, replace_control};
+    use super::{escape_control, replace_control};
 
     #[test]
     fn special_characters_are_escaped() {
@@ -61,7 +61,7 @@ mod tests {
             ),
             ("##[error]a", "#\\u{23}[error]a"),
         ] {
-            assert_eq!(plain(text), expected);
+            assert_eq!(escape_control(text), expected);
         }
         for line in [
             "a: \u{202e}b",
@@ -72,7 +72,10 @@ mod tests {
         ] {
             let shown = replace_control(line);
             assert_eq!(shown.len(), line.len());
-            assert_eq!(plain(&shown.replace('\t', " ")), shown.replace('\t', " "));
+            assert_eq!(
+                escape_control(&shown.replace('\t', " ")),
+                shown.replace('\t', " ")
+            );
         }
     }
 }

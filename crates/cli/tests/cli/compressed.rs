@@ -8,7 +8,7 @@ use xtask::root;
 
 use crate::support::run;
 
-fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 2] {
+fn compress(bytes: &[u8]) -> [(&'static str, Vec<u8>); 2] {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(bytes).unwrap();
     let zstd = zstd::encode_all(bytes, 1).unwrap();
@@ -32,7 +32,7 @@ fn compressed_recording_has_the_same_result() {
         let text = fs::read(root(trace)).unwrap();
         let plain = run(args, &text);
         assert_eq!(plain.code, code, "{plain:?}");
-        for (name, bytes) in packed(&text) {
+        for (name, bytes) in compress(&text) {
             let ran = run(args, &bytes);
             assert_eq!((ran.code, &ran.out), (code, &plain.out), "{name}");
         }
@@ -42,7 +42,7 @@ fn compressed_recording_has_the_same_result() {
 #[test]
 fn truncated_archive_is_evaluated_up_to_its_end() {
     let text = fs::read(root("parity/traces/child-jobs.ndjson")).unwrap();
-    for (name, bytes) in packed(&text) {
+    for (name, bytes) in compress(&text) {
         let (half, _) = bytes.split_at(bytes.len() / 2);
         let cut = run(&["replay", "--kubernetes", "1.30"], half);
         assert_eq!(cut.code, 2, "{name}: {cut:?}");
