@@ -264,7 +264,7 @@ krew-manifest: # Write the Krew manifest for the archives in target/archive
 
 bench-cli: setup ## Benchmark the CLI against jq and yq, and update docs/explanation/comparison.md (needs jq and mikefarah/yq)
 	cargo build --quiet --profile dist --package managed-by-cli
-	@python3 crates/cli/benches/programs.py
+	@python3 crates/cli/benches/bench.py
 
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml

@@ -96,7 +96,7 @@ EOF
 
 @test "rendering fails with the value's name if a project's service account is not found" {
   kubectl delete serviceaccount -n jobset-system jobset-controller-manager
-  assert_fails_with 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because no ClusterRoleBinding references any of its service accounts' render_chart cluster worker
+  assert_fails_with 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because none of its usual service accounts both exists and is referenced by a ClusterRoleBinding' render_chart cluster worker
   [ "$(writers JobSet --set projects.jobset.statusWriters={system:serviceaccount:mine:jobset})" = system:serviceaccount:mine:jobset ]
   # A hybrid cluster lists no writers.
   render_chart cluster hybrid

@@ -1,19 +1,19 @@
-{{/* Fails with a list of all problems: (list . CLUSTER) */}}
+{{/* Fails if Kubewarden is not installed, or with a list of all other problems: (list . CLUSTER), where CLUSTER is the result of "managed-by.projects". */}}
 {{- define "managed-by.check" -}}
 {{- $root := index . 0 -}}
 {{- $problems := (index . 1).problems -}}
-{{- $isOnline := "" -}}
-{{- if not $root.Values.namespaced -}}{{- $isOnline = include "managed-by.canLookUp" $root -}}{{- end -}}
+{{- $canLookUp := "" -}}
+{{- if not $root.Values.namespaced -}}{{- $canLookUp = include "managed-by.canLookUp" $root -}}{{- end -}}
 {{- $needsKubewarden := not (or $root.Values.webhook.enabled $root.Values.cel.only) -}}
-{{- if and $isOnline $needsKubewarden (not (include "managed-by.hasKubewarden" $root)) -}}
+{{- if and $canLookUp $needsKubewarden (not (include "managed-by.hasKubewarden" $root)) -}}
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
 {{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.hasClusterVersions" $root)) -}}
   {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because Helm can't detect it without a cluster; %q %s"
     (include "managed-by.newestRelease" $root) "" "denies only what every release denies") -}}
 {{- end -}}
-{{- if and $isOnline (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
-  {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because there is no %q"
+{{- if and $canLookUp (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
+  {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because namespace %q does not exist"
     $root.Values.kubewardenNamespace) -}}
 {{- end -}}
 {{- $problems = concat $problems (include "managed-by.namespaceProblems" $root | fromJsonArray) -}}
@@ -22,7 +22,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* Problems in the value `namespaces` that a JSON Schema cannot express. PolicyServer does not start with such settings. */}}
+{{/* Problems in the value `namespaces` that values.schema.json does not detect. PolicyServer does not start with such settings. */}}
 {{- define "managed-by.namespaceProblems" -}}
 {{- $problems := list -}}
 {{- $entries := default list .Values.namespaces -}}

@@ -49,7 +49,7 @@
 {{- $lines | uniq | toJson -}}
 {{- end }}
 
-{{/* The condition for updates: true if `managedBy` changes, in the object or in a template. (list KINDS) */}}
+{{/* The condition for updates: true if `managedBy` changes, in the object or in a template, and for versions that lack the field. True for all other requests. (list KINDS) */}}
 {{- define "managed-by.fieldChanges" -}}
 {{- $lines := list `request.operation != "UPDATE" || has(request.subResource)` -}}
 {{- $lines = concat $lines (include "managed-by.prunedVersions" . | fromJsonArray) -}}
@@ -64,7 +64,8 @@
 {{- end }}
 
 {{/*
-The condition for status updates: true for delegated objects, and for all objects of the kinds in `builtin_status_writers`. (list KINDS SETTINGS)
+The condition for status updates: true for delegated objects, for all objects of the kinds in `builtin_status_writers`, and for versions that lack the field.
+True for requests to the main resource. (list KINDS SETTINGS)
 */}}
 {{- define "managed-by.statusUpdateChecked" -}}
 {{- $kinds := index . 0 -}}
@@ -92,11 +93,11 @@ The condition for status updates: true for delegated objects, and for all object
 
 {{/* The matchConditions of the webhook: (list KINDS SETTINGS) */}}
 {{- define "managed-by.matchConditions" -}}
-# Updates: only if `managedBy` changes, in the object or in a template.
+# Updates: only if `managedBy` changes, in the object or in a template, or if the version lacks the field.
 - name: managed-by-changed
   expression: |-
     {{- include "managed-by.fieldChanges" . | nindent 4 }}
-# Status updates: only of delegated objects, and of all objects of the kinds in `builtin_status_writers`.
+# Status updates: only of delegated objects, of all objects of the kinds in `builtin_status_writers`, and in versions that lack the field.
 - name: status-update-checked
   expression: |-
     {{- include "managed-by.statusUpdateChecked" . | nindent 4 }}

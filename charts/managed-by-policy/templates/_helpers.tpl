@@ -59,7 +59,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
-{{/* The name of the PolicyServer, which the chart creates or which exists. */}}
+{{/* The name of the PolicyServer: the one that the chart creates, or an existing one. */}}
 {{- define "managed-by.policyServer" -}}
 {{- if .Values.policyServer.create -}}
 {{- default (include "managed-by.fullname" .) .Values.policyServer.name -}}

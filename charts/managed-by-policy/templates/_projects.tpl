@@ -153,7 +153,7 @@ only cluster admins can bind it.
 {{- if (index . 0).Values.namespaced -}}
 namespace admins cannot read other namespaces
 {{- else if include "managed-by.canLookUp" (index . 0) -}}
-no ClusterRoleBinding references any of its service accounts
+none of its usual service accounts both exists and is referenced by a ClusterRoleBinding
 {{- else -}}
 service accounts cannot be looked up without a cluster
 {{- end -}}

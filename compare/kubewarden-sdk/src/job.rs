@@ -25,7 +25,7 @@ pub(crate) fn validate(new: &Job, old: &Job, errors: &mut Vec<String>) {
     let was = |name: &str| is_true(before, name);
     let flipped = |name: &str| is(name) != was(name);
     let is_finished = is("Complete") || is("Failed");
-    let finished = is_finished != (was("Complete") || was("Failed"));
+    let finished_changed = is_finished != (was("Complete") || was("Failed"));
     let indexed = spec.completion_mode.as_deref() == Some("Indexed");
 
     for counter in [
@@ -95,18 +95,18 @@ pub(crate) fn validate(new: &Job, old: &Job, errors: &mut Vec<String>) {
         "status.conditions: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
     );
     deny(
-        (finished || status.active != before.active)
+        (finished_changed || status.active != before.active)
             && is_finished
             && status.active.is_some_and(|a| a > 0),
         "status.active: active>0 is invalid for finished job",
     );
     let nothing_to_start = spec.suspend == Some(true) && spec.completions == Some(0);
     deny(
-        (finished || start != old_start) && is_finished && start.is_none() && !nothing_to_start,
+        (finished_changed || start != old_start) && is_finished && start.is_none() && !nothing_to_start,
         "status.startTime: startTime is required for finished job",
     );
     deny(
-        (finished || status.uncounted_terminated_pods != before.uncounted_terminated_pods)
+        (finished_changed || status.uncounted_terminated_pods != before.uncounted_terminated_pods)
             && is_finished
             && !uids.is_empty(),
         "status.uncountedTerminatedPods: must be empty for finished job",
@@ -149,7 +149,7 @@ pub(crate) fn validate(new: &Job, old: &Job, errors: &mut Vec<String>) {
         "status.failedIndexes: cannot set non-null failedIndexes when backoffLimitPerIndex is null",
     );
     deny(
-        (finished || status.terminating != before.terminating)
+        (finished_changed || status.terminating != before.terminating)
             && is_finished
             && status.terminating.is_some_and(|t| t > 0),
         "status.terminating: terminating>0 is invalid for finished job",

@@ -1,4 +1,4 @@
-//! The same rules as a typical Kubewarden SDK policy.
+//! The rules in `compare/settings.yml`, written like a typical policy that uses Kubewarden's SDK.
 
 mod job;
 
@@ -75,7 +75,7 @@ fn validate(payload: &[u8]) -> CallResult {
     let kind = review.kind.kind.as_str();
     let (new, old) = (&review.object, &review.old_object);
     let mut errors: Vec<String> = Vec::new();
-    let mut site: Vec<String> = Vec::new();
+    let mut cluster_specific: Vec<String> = Vec::new();
     let mut warnings: Vec<String> = Vec::new();
     let delegated = |object: &Value| -> Option<String> {
         let value = managed_by(object).filter(|v| *v != reserved(kind));
@@ -90,10 +90,10 @@ fn validate(payload: &[u8]) -> CallResult {
         }
         if !is_update || is_changed {
             if let Some(value) = managed_by(new) {
-                let form = Regex::new(
+                let pattern = Regex::new(
                     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$",
                 )?;
-                if value.len() > 63 || !form.is_match(value) {
+                if value.len() > 63 || !pattern.is_match(value) {
                     errors.push(
                         "spec.managedBy: must be a domain-prefixed path of at most 63 bytes"
                             .to_owned(),
@@ -109,7 +109,7 @@ fn validate(payload: &[u8]) -> CallResult {
                     if !is_listed {
                         let mut names: Vec<_> = settings.controllers.keys().cloned().collect();
                         names.sort();
-                        site.push(format!(
+                        cluster_specific.push(format!(
                             "spec.managedBy: Unsupported value: {value:?}: supported values: {}",
                             names.join(", ")
                         ));
@@ -131,7 +131,7 @@ fn validate(payload: &[u8]) -> CallResult {
                             && (owner["kind"] == "Job" || owner["kind"] == "JobSet")
                     });
                     if !is_excepted && !is_child {
-                        site.push(
+                        cluster_specific.push(
                             "spec.managedBy: a workload must be delegated on a management cluster"
                                 .to_owned(),
                         );
@@ -146,11 +146,11 @@ fn validate(payload: &[u8]) -> CallResult {
                 let child = job
                     .pointer("/template/spec/managedBy")
                     .and_then(Value::as_str);
-                let is_trap = child.is_some_and(|child| {
+                let is_orphaned = child.is_some_and(|child| {
                     child != reserved("Job")
                         && (Some(child) != managed_by(new) || child == "kueue.x-k8s.io/multikueue")
                 });
-                if is_trap {
+                if is_orphaned {
                     warnings.push(format!(
                         "spec.replicatedJobs[{index}].template.spec.managedBy: no controller would reconcile this Job"
                     ));
@@ -165,7 +165,7 @@ fn validate(payload: &[u8]) -> CallResult {
                 .map(|c| &c.status_writers);
             let user = &review.user_info.username;
             if writers.is_some_and(|w| !w.is_empty() && !w.contains(user)) {
-                site.push(
+                cluster_specific.push(
                     "status: only the controller may write the status of a delegated workload"
                         .to_owned(),
                 );
@@ -177,7 +177,7 @@ fn validate(payload: &[u8]) -> CallResult {
                 let old: Job = serde_json::from_value(old.clone())?;
                 job::validate(&new, &old, &mut errors);
             }
-            "JobSet" if delegated(old).is_some() => jobset(new, old, &mut errors),
+            "JobSet" if delegated(old).is_some() => validate_jobset_status(new, old, &mut errors),
             _ => {}
         }
     }
@@ -187,11 +187,11 @@ fn validate(payload: &[u8]) -> CallResult {
         .any(|group| settings.exempt.groups.contains(group))
     {
         warnings.extend(
-            site.iter()
+            cluster_specific.iter()
                 .map(|error| format!("would have been denied, but the user is exempt: {error}")),
         );
     } else if new.pointer("/metadata/deletionTimestamp").is_none() {
-        errors.append(&mut site);
+        errors.append(&mut cluster_specific);
     }
     let response = ValidationResponse {
         accepted: errors.is_empty(),
@@ -204,7 +204,7 @@ fn validate(payload: &[u8]) -> CallResult {
     Ok(serde_json::to_vec(&response)?)
 }
 
-fn jobset(new: &Value, old: &Value, errors: &mut Vec<String>) {
+fn validate_jobset_status(new: &Value, old: &Value, errors: &mut Vec<String>) {
     let is_true = |object: &Value, name: &str| {
         let conditions = object
             .pointer("/status/conditions")

@@ -186,7 +186,7 @@ pub(crate) struct ReplayArgs {
     /// Files, or - for standard input; audit events are merged by time
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
-    /// Print the first N requests with findings in full; by default none for files, and all for standard input
+    /// Print the first N requests with findings in full; by default all for text from standard input, otherwise none; ndjson always prints all
     #[arg(long, value_name = "N")]
     pub(crate) show: Option<usize>,
     #[command(flatten)]
@@ -213,7 +213,7 @@ pub(crate) struct ConformanceArgs {
     /// Policy settings, which may declare custom kinds
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Exit with 0, not 3, if the recording has no writes to objects of the controller
+    /// Exit with 0 if the recording is empty or has no writes to objects of the controller
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Output format
@@ -295,7 +295,7 @@ pub(crate) struct EvaluationArgs {
     /// Override --deny-warnings, which the pre-commit hook and the GitHub Action set
     #[arg(long, overrides_with = "deny_warnings")]
     pub(crate) allow_warnings: bool,
-    /// Exit with 0, not 3, if nothing was evaluated
+    /// Exit with 0 if nothing was evaluated or a file is empty
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Output format

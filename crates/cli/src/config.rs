@@ -38,7 +38,7 @@ struct Config {
     baseline: Option<PathBuf>,
 }
 
-/// Applies the file's values where the arguments set none, if the command evaluates anything.
+/// Applies the file's values where the arguments set none, for commands with `--settings`.
 ///
 /// # Errors
 /// Returns an error if the file exists and is invalid.

@@ -66,7 +66,7 @@ impl FileSelector {
         inside.is_relative() && matched(inside).is_ignore()
     }
 
-    /// Returns true if a file that is an argument itself is read.
+    /// Returns true unless `--force-exclude` applies a pattern to a file that is given as an argument.
     pub(crate) fn includes_argument(&self, path: &Path) -> bool {
         !(self.excludes_arguments && self.is_excluded(path))
     }

@@ -13,14 +13,20 @@ pub(crate) fn for_kind(group: &str, version: Option<&str>, kind: &str) -> Option
         _ => {}
     }
     let in_group = kinds().iter().filter(|known| known.group() == group);
-    if let Some(known) = in_group.clone().find(|known| known.name() == kind) {
-        let supported = known.versions().join(", ");
+    // A kind may have an entry for each version.
+    let same_kind = in_group.clone().filter(|known| known.name() == kind);
+    let supported: Vec<_> = same_kind
+        .flat_map(|known| known.versions())
+        .map(|version| format!("{group}/{version}"))
+        .collect();
+    if !supported.is_empty() {
         let version = match version {
             Some(version) => format!("{group}/{version}"),
             None => "apiVersion".to_owned(),
         };
         return Some(format!(
-            "unsupported {version} of {kind}, expected {group}/{supported}"
+            "unsupported {version} of {kind}, expected {}",
+            supported.join(" or ")
         ));
     }
     if let Some(name) = nearest(kind, in_group.map(|known| known.name())) {

@@ -12,11 +12,11 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
-    /// The name that the user gave, for messages.
+    /// Name for messages: the path without a leading `./`, or `stdin`.
     pub(crate) name: Arc<str>,
     source: Source,
-    /// True if the user named a directory, not the file itself.
-    pub(crate) is_in_directory: bool,
+    /// True if an empty file is not an error, because the user named a directory or a commit, not this file.
+    pub(crate) may_be_empty: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -44,14 +44,14 @@ impl Input {
         Self {
             name: name.into(),
             source,
-            is_in_directory: false,
+            may_be_empty: false,
         }
     }
 
     /// Creates an input for a file in a directory that the user named.
     pub(crate) fn in_directory(path: &Path) -> Self {
         Self {
-            is_in_directory: true,
+            may_be_empty: true,
             ..Self::new(path)
         }
     }
@@ -61,7 +61,7 @@ impl Input {
         Self {
             name: Arc::clone(name),
             source: Source::Bytes(bytes),
-            is_in_directory: true,
+            may_be_empty: true,
         }
     }
 
@@ -70,7 +70,7 @@ impl Input {
         Self {
             name: Arc::clone(&error.file),
             source: Source::Failed(Box::new(error)),
-            is_in_directory: true,
+            may_be_empty: true,
         }
     }
 

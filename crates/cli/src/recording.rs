@@ -20,7 +20,7 @@ pub(crate) struct ReplaySummary {
     pub(crate) tally: Tally,
     /// The first requests with findings.
     pub(crate) shown: Vec<RequestResult>,
-    /// Unreadable files, and the first skipped records of each kind.
+    /// Errors about files, and skipped records: the first ones of each file and reason, then the number of the others.
     pub(crate) errors: Vec<Diagnostic>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct WritersProposal {
     /// `status_writers` of `controllers`, by controller name.
     pub(crate) delegated: Vec<WriterList>,
     pub(crate) totals: WriterTotals,
-    /// Unreadable files, and the first skipped records of each kind.
+    /// Errors about files, and skipped records: the first ones of each file and reason, then the number of the others.
     pub(crate) errors: Vec<Diagnostic>,
 }
 

@@ -90,7 +90,7 @@ pub struct Kind {
     pub defaulted: bool,
     /// True if rules apply to the status.
     pub status: bool,
-    /// Rules for the kind's field, templates and status, without `job-status/...` and the rules for all kinds.
+    /// Rules for the kind's field, templates and status, without the rules for all kinds and those only for Jobs.
     pub rules: Vec<&'static str>,
 }
 

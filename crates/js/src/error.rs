@@ -24,7 +24,7 @@ pub struct Error {
     pub path: String,
     /// Complete message.
     pub message: String,
-    /// All problems of invalid settings.
+    /// Problems of invalid settings, at most 50. Empty for other errors.
     pub problems: Vec<SettingsProblem>,
 }
 
@@ -32,7 +32,7 @@ pub struct Error {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Problem"))]
 pub struct SettingsProblem {
-    /// Path: `rules["managed-by/format"]`; `settings` for all of them.
+    /// Path: `rules["managed-by/format"]`, or `settings` for an error in the settings as a whole.
     pub path: String,
     /// Message with path, actual and allowed values, and the suggestion.
     pub message: String,

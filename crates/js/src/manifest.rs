@@ -12,16 +12,23 @@ use crate::position::{Position, PositionIndex};
 use crate::settings::with_settings;
 use crate::verdict::ReviewVerdict;
 
-/// Result of reviewing a text.
+/// Result of `lint` or `diff`.
 #[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "LintResponse"))]
 pub struct Lint {
-    /// Objects of supported kinds, in the order of the text.
+    /// Objects of supported kinds, in the order of the text. `diff` lists an object twice if its status and other fields change.
     pub objects: Vec<ObjectVerdict>,
-    /// Parts of the text that could not be read.
+    /// Parts of the text that could not be reviewed: invalid documents and objects, and for `diff`, objects that the old text does
+    /// not have.
     pub unreadable: Vec<Unreadable>,
     /// Kinds of the other objects, one entry per object: `Pod`, `Deployment.apps`.
     pub unsupported: Vec<String>,
+}
+
+impl Lint {
+    fn not_reviewed_count(&self) -> usize {
+        self.unreadable.len().saturating_add(self.unsupported.len())
+    }
 }
 
 /// An object with its verdict.
@@ -55,7 +62,7 @@ pub struct ReleaseVerdict {
     pub verdict: Option<ReviewVerdict>,
 }
 
-/// A part of a text that is not a valid object.
+/// A part of a text that could not be reviewed, with the reason.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct Unreadable {
@@ -124,15 +131,18 @@ pub(crate) fn diff(
                 let (namespace, user) = (&options.namespace, &options.user);
                 let requests = manifest::updates(old, &object, is_status, namespace, user);
                 for request in &requests {
-                    let unreadable = builder.lint.unreadable.len();
+                    let reported = builder.lint.not_reviewed_count();
                     builder.review(&new, document, &object, request);
                     // Further requests contain the same object and would report it again.
-                    if builder.lint.unreadable.len() > unreadable {
+                    if builder.lint.not_reviewed_count() > reported {
                         break;
                     }
                 }
             } else {
-                let message = format!("the old text has no {} of this name", object.kind());
+                let message = format!(
+                    "the old text has no {} with this namespace and name",
+                    object.kind()
+                );
                 let name = document.locate(&object.document_path("metadata.name"));
                 builder.unreadable(&new, new.positions.located(&name), message);
             }
@@ -255,7 +265,7 @@ impl<'s> LintBuilder<'s> {
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
             (verdict, all.map(|all| release_verdicts(&all)))
         });
-        let (verdict_of_settings, releases, malformed) = match result {
+        let (verdict, releases, malformed) = match result {
             Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
                 let verdict = ReviewVerdict::malformed(&reason);
@@ -266,7 +276,7 @@ impl<'s> LintBuilder<'s> {
             }
         };
         // Only reviewed objects have the annotation `mode`, including custom kinds in the settings.
-        let annotations = &verdict_of_settings.audit_annotations;
+        let annotations = &verdict.audit_annotations;
         if !object.is_supported() && !annotations.iter().any(|(key, _)| *key == "mode") {
             let dot = if object.group().is_empty() { "" } else { "." };
             let name = format!("{}{dot}{}", object.kind(), object.group());
@@ -275,7 +285,7 @@ impl<'s> LintBuilder<'s> {
         }
         let mut object_verdict = ObjectVerdict {
             request: written,
-            verdict: verdict_of_settings,
+            verdict,
             note: request.note,
             releases,
         };

@@ -17,7 +17,8 @@ pub struct Position {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// True for the value itself, false for the key of the nearest parent if the value is missing.
+    /// True for the value or key itself. False for the nearest parent if it is missing, and for the rest of the line after a syntax
+    /// error.
     pub exact: bool,
 }
 
@@ -52,7 +53,7 @@ impl<'t> PositionIndex<'t> {
         }
     }
 
-    /// Returns the position from a line and column, both from 1 or 0 for the whole text or line, to the end of the line.
+    /// Returns the position from a line and column, both from 1, to the end of the line. 0 (unknown) is treated as 1.
     pub(crate) fn to_line_end(&self, line: usize, column: usize) -> Position {
         let (line, column) = (line.max(1), column.max(1));
         let start = self.line_start(line);
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_in_order_scan_the_text_once() {
+    fn lookups_in_order_take_linear_time() {
         let text = "a: \u{e4}\u{1f600} # comment\n".repeat(2000);
         let positions = PositionIndex::new(&text);
         SCANNED_BYTES.set(0);
@@ -145,7 +146,7 @@ mod tests {
         for line in 1..=2000 {
             positions.to_line_end(line, 3);
         }
-        // Forward for values, and back and forward for lines.
+        // About one pass for the values, one back to the first line, and two for the lines.
         let scanned = SCANNED_BYTES.get();
         assert!(scanned < 5 * text.len(), "{scanned} of {}", text.len());
     }

@@ -41,7 +41,7 @@ impl SettingsVerdict {
 /// Calls a function with the settings in a text.
 ///
 /// # Errors
-/// If the text is neither YAML nor JSON, or contains several or invalid settings.
+/// If the text is neither YAML nor JSON, contains several policies, or the settings are invalid.
 pub(crate) fn with_settings<T>(
     text: &str,
     evaluate: impl FnOnce(&Settings<'_>) -> T,
@@ -87,7 +87,7 @@ fn find(text: &str) -> Result<Option<SettingsText<'_>>, Error> {
     })?;
     if all.len() > 1 {
         let count = all.len();
-        let message = format!("expected settings once, got them {count} times");
+        let message = format!("expected the settings of one policy, got {count} policies");
         return Err(whole_text_error(&message, None));
     }
     Ok(all.pop())

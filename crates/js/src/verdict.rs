@@ -13,8 +13,8 @@ use crate::position::Position;
 pub struct ReviewVerdict {
     /// True if the request is allowed.
     pub allowed: bool,
-    /// HTTP status of a denial: 422 for an invalid object, 403 for a write that is forbidden in the namespace or to the user, 400 for
-    /// a malformed request.
+    /// HTTP status of a denial: 422 for an invalid object, 403 for a write that is forbidden in the namespace or to the user, 400
+    /// for a malformed request, 503 for a pod whose Job cannot be looked up if `on_lookup_failure` is `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub code: Option<u16>,
@@ -24,7 +24,8 @@ pub struct ReviewVerdict {
     pub message: Option<String>,
     /// Warnings for the client, at most 256 bytes each.
     pub warnings: Vec<String>,
-    /// Annotations for the audit log: `mode`, `controller`, and the rules that `denied`, `warned` or are `exempted` with their paths.
+    /// Annotations for the audit log: `mode` and `controller`; the rules in `denied`, `warned` and `exempted`, with paths; for
+    /// pods, `not-validated` or `lookup-failed`.
     #[serde(serialize_with = "as_map")]
     #[cfg_attr(feature = "package", ts(type = "Record<string, string>"))]
     pub audit_annotations: Vec<(&'static str, String)>,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::write::{Write, with_status_of};
 
-/// Evaluates writes for releases, and records the results.
+/// Evaluates writes under a set of releases, and records the results.
 #[derive(Debug)]
 pub(crate) struct Checker {
     pub(crate) options: Options,
@@ -76,8 +76,10 @@ impl Checker {
             None => kind_of(old.unwrap_or(new)).unwrap_or_default(),
         };
         let name = name_of(new).or(old.and_then(name_of)).unwrap_or_default();
-        let review = self.review(write, kind, name, old, new).to_string();
-        let request = match AdmissionRequest::from_json(review.as_bytes()) {
+        let request_json = self
+            .admission_request(write, kind, name, old, new)
+            .to_string();
+        let request = match AdmissionRequest::from_json(request_json.as_bytes()) {
             Ok(request) => request,
             Err(malformed) => {
                 self.add_not_evaluated(write, &malformed.to_string());
@@ -104,7 +106,8 @@ impl Checker {
         }
     }
 
-    /// Records an evaluation. Upstream findings that only warn are denials of early patches of a release.
+    /// Records an evaluation. An upstream finding is a failure even if it only warns, because some patch release of kube-apiserver
+    /// denies the write.
     fn add(&self, write: &Write, evaluation: &Evaluation<'_>) {
         for found in evaluation.findings() {
             if found.enforcement() == Enforcement::Deny || found.finding().is_upstream() {
@@ -116,7 +119,7 @@ impl Checker {
     }
 
     /// Returns the admission request that the API server would send to a webhook.
-    fn review(
+    fn admission_request(
         &self,
         write: &Write,
         kind: &str,

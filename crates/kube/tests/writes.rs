@@ -1,4 +1,4 @@
-//! Writes of each form through the layer, with a stub for the API server. `examples/rust-controller` uses the layer with kube.
+//! Sends each type of write through the layer to a stub of the API server. `examples/rust-controller` uses the layer with kube.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -95,7 +95,7 @@ fn failure(checks: &WriteCheckLayer) -> String {
 
 /// A merge of the sent fields would keep `succeeded`, and find nothing.
 #[tokio::test]
-async fn an_apply_that_drops_an_owned_field_is_found() {
+async fn an_apply_that_drops_an_owned_field_is_a_failure() {
     let stored = json!({"startTime": "2026-01-01T00:00:00Z", "active": 1, "succeeded": 1});
     let mut server = Server::new(job(&stored));
     server.result = (
@@ -200,7 +200,7 @@ async fn a_json_patch_is_evaluated_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn a_write_of_one_resource_keeps_the_rest() {
+async fn status_and_main_resource_writes_ignore_each_others_fields() {
     let server = Server::new(job(&running(1)));
     let checks = WriteCheckLayer::default();
     let mut sent = job(&running(2));
@@ -223,7 +223,7 @@ async fn a_write_of_one_resource_keeps_the_rest() {
 
 /// kube-apiserver 1.36.0 and 1.36.1 deny what the rule only warns about.
 #[tokio::test]
-async fn a_denial_of_early_patches_is_a_failure() {
+async fn a_denial_by_an_early_patch_release_is_a_failure() {
     let mut stored = job(&json!({}));
     stored["spec"]["suspend"] = json!(true);
     let mut moved = stored.clone();

@@ -121,8 +121,8 @@ pub(crate) fn exercised_rules(context: &Context<'_>) -> Vec<(&'static Rule, bool
 
 #[cfg(feature = "docs")]
 impl Kind<'_> {
-    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, cluster-specific rules, and the rules
-    /// about a Job's status.
+    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, cluster-specific rules, and rules
+    /// that apply only to Jobs.
     pub fn specific_rule_ids(&self) -> Vec<&'static str> {
         let custom = || kinds().iter().filter(|kind| !is_job(kind));
         let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));

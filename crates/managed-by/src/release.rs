@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub enum Release {
     /// `JobManagedBy` is alpha. The rules assume that the feature gate is enabled.
     V1_30,
-    /// Like 1.30.
+    /// `JobManagedBy` is alpha, as in 1.30.
     V1_31,
     /// `JobManagedBy` is beta and on by default.
     V1_32,

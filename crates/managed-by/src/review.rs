@@ -165,7 +165,8 @@ pub fn with_kind<T>(
 }
 
 /// Returns the rules in conformance reports that apply to the request's kind, each with true if the request exercises it: the rule
-/// was evaluated, and the request could have violated it. A denied request always exercises the rule. Empty for unknown kinds.
+/// was evaluated, and the request could have violated it. A request that violates a rule always exercises it. Empty for unknown
+/// kinds.
 ///
 /// # Errors
 /// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
@@ -244,7 +245,7 @@ fn run_on_all_releases<'a>(
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
     let newest = context(Release::default());
     let findings = catalog::run(&newest, false)?;
-    let verdicts = if newest.status.is_some() {
+    let ranges = if newest.status.is_some() {
         Release::VERDICT_RANGES
     } else if newest.validates_template() {
         Release::TEMPLATE_VERDICT_RANGES
@@ -260,30 +261,30 @@ fn run_on_all_releases<'a>(
     if findings.iter().any(is_unconditional_denial) {
         return Ok(findings);
     }
-    let mut release_verdicts = vec![(Release::default(), findings)];
-    for &release in verdicts.iter().rev().skip(1) {
+    let mut findings_by_release = vec![(Release::default(), findings)];
+    for &release in ranges.iter().rev().skip(1) {
         let findings = catalog::run(&context(release), true)?;
-        release_verdicts.push((release, findings));
+        findings_by_release.push((release, findings));
     }
     let has_denial =
         |(_, findings): &(Release, Vec<(Enforcement, Finding<'_>)>)| findings.iter().any(is_denial);
-    let is_unanimous = release_verdicts.iter().all(has_denial);
-    let is_never_denied = !release_verdicts.iter().any(has_denial);
+    let is_unanimous = findings_by_release.iter().all(has_denial);
+    let is_never_denied = !findings_by_release.iter().any(has_denial);
     if is_unanimous || is_never_denied {
-        return Ok(release_verdicts.swap_remove(0).1);
+        return Ok(findings_by_release.swap_remove(0).1);
     }
-    Ok(warn_on_disagreement(&release_verdicts, verdicts))
+    Ok(warn_on_disagreement(&findings_by_release, ranges))
 }
 
 /// Merges findings of releases that disagree: each becomes a warning that lists the releases.
 #[cold]
 fn warn_on_disagreement<'a>(
-    release_verdicts: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
-    verdicts: &[Release],
+    findings_by_release: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
+    ranges: &[Release],
 ) -> Vec<(Enforcement, Finding<'a>)> {
-    let release_verdicts = release_verdicts.iter();
-    let findings_by_range: Vec<_> = release_verdicts
-        .map(|(release, findings)| (release.range(verdicts), &**findings))
+    let findings_by_range: Vec<_> = findings_by_release
+        .iter()
+        .map(|(release, findings)| (release.range(ranges), &**findings))
         .collect();
     let warn = |found: &MergedFinding<'a>| {
         let finding = found.finding().clone();

@@ -198,7 +198,7 @@ async fn writes_of_every_form_are_evaluated() {
 
 /// A manager that owns a field and applies a configuration without it removes it. A merge would keep it.
 #[tokio::test]
-async fn an_apply_that_drops_an_owned_field_is_found() {
+async fn an_apply_that_drops_an_owned_field_is_a_failure() {
     let (store, checks) = (Store::new(), WriteCheckLayer::default());
     let jobs: Api<Job> = Api::namespaced(client(&store, &checks), "default");
     let apply = PatchParams::apply("test").force();

@@ -61,7 +61,7 @@ fn manifest(name: &'static str, settings: Value) -> Manifest {
     let names: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
     // The docs refer to these names.
     let expected: &[&str] = match name {
-        "pods" => &["a-job-controls-it"],
+        "pods" => &["controlled-by-job"],
         _ => &["managed-by-changed", "status-update-checked"],
     };
     assert_eq!(names, expected, "{name}");

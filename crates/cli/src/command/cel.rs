@@ -23,7 +23,8 @@ const MAX_PATH: usize = 6;
 /// Maximum number of patterns that keeps the policies far below kube-apiserver's cost limit.
 const MAX_PATTERNS: usize = 10_000;
 
-/// Returns a line for each setting: whether CEL enforces it, only the module does, or it is too large for CEL.
+/// Returns a line for each setting: CEL and the module enforce it, or only the module. Further lines report that the settings
+/// are too large for CEL, and the number of rules that CEL does not cover.
 pub(super) fn coverage(settings: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let members = settings.as_object().into_iter().flatten();

@@ -15,7 +15,7 @@ use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::exit::{CliError, ExitStatus};
-use crate::format::{number, pluralize};
+use crate::format::pluralize;
 use crate::output::{self, escape::escape_control};
 
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
@@ -56,14 +56,17 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
             });
         Ok(held_back)
     })?;
-    builder.add_skipped(errors.count());
+    builder.add_skipped(errors.total);
     let no_writes_message = builder
         .is_empty()
         .then(|| no_writes_message(&builder, controller));
     let report = builder.finish();
     write(args.html.as_deref(), || report.html())?;
     match (&args.badge, report.badge()) {
-        (Some(path), None) => anstream::eprintln!("note: {}: not written", path.display()),
+        (Some(path), None) => anstream::eprintln!(
+            "note: {}: not written, because records could not be evaluated",
+            path.display()
+        ),
         (path, badge) => write(path.as_deref(), || badge.unwrap_or_default())?,
     }
     let mut out = io::stdout().lock();
@@ -87,7 +90,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
         anstream::eprintln!("{level}: {}", escape_control(no_writes_message));
     }
     Ok(ExitStatus::first([
-        (errors.count() > 0, ExitStatus::Error),
+        (errors.total > 0, ExitStatus::Error),
         (report.denied_writes > 0, ExitStatus::Denied),
         (
             no_writes_message.is_some() && !args.allow_empty,
@@ -118,10 +121,10 @@ fn no_writes_message(builder: &ReportBuilder<'_>, controller: &str) -> String {
     let others = others.map(|(name, writes)| format!("{name} ({})", pluralize(writes, "write")));
     let mut others = others.collect::<Vec<_>>().join(", ");
     if others.is_empty() {
-        others.push_str("no controller");
+        others.push_str("none");
     }
     format!(
-        "no recorded write is to an object of {controller}{hint} There are writes to objects of {others}"
+        "no recorded writes to objects of {controller}{hint} Controllers with recorded writes: {others}"
     )
 }
 
@@ -143,7 +146,7 @@ fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Re
         let denying: Vec<_> = results.filter(|(result, _)| result.denied > 0).collect();
         let releases: ReleaseSet = denying.iter().map(|(_, release)| *release).collect();
         let denied = denying.iter().map(|(result, _)| result.denied).max();
-        let denied = number(denied.unwrap_or_default());
+        let denied = pluralize(denied.unwrap_or_default(), "write");
         let (id, title) = (rule.rule, rule.title);
         writeln!(
             out,
@@ -152,7 +155,7 @@ fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Re
     }
     let untested: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
     if !untested.is_empty() {
-        writeln!(out, "untested, so not passed:\n  {}", untested.join("\n  "))?;
+        writeln!(out, "untested rules:\n  {}", untested.join("\n  "))?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ fn lint(input: &Input, should_fix: bool, context: &Context<'_>) -> Report {
     report
 }
 
-/// Writes the suggestions of rules into a file.
+/// Applies suggested fixes, of rules and for unknown fields, to a file in place.
 fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), Diagnostic> {
     let mut edits = Vec::new();
     // Parse errors are reported when the file is evaluated.
@@ -70,14 +70,16 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
     let bytes = input.bytes()?;
     let edited = match decode(&bytes) {
         Ok(Cow::Borrowed(text)) => fix::apply(text, &mut edits)
-            .map(|edited| (edited, bytes.len().saturating_sub(text.len()))),
-        // UTF-16 would need to be encoded again.
-        Ok(Cow::Owned(_)) | Err(_) => None,
+            .map(|edited| (edited, bytes.len().saturating_sub(text.len())))
+            .ok_or("the edit would change more than the values"),
+        Ok(Cow::Owned(_)) | Err(_) => Err("the file is not UTF-8"),
     };
-    let Some((edited, mark)) = edited else {
-        let text = "not fixed: the edit would change more than the values".to_owned();
-        report.add_hint(text, || input.name.to_string());
-        return Ok(());
+    let (edited, mark) = match edited {
+        Ok(edited) => edited,
+        Err(reason) => {
+            report.add_hint(format!("not fixed: {reason}"), || input.name.to_string());
+            return Ok(());
+        }
     };
     // Keep the byte order mark before the text.
     let mark = bytes.get(..mark).unwrap_or_default();

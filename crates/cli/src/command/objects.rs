@@ -97,7 +97,7 @@ pub(super) fn for_each_document(
         Err(malformed) => return report.diagnostics.push(unreadable(malformed)),
     };
     if text.trim().is_empty() {
-        if input.is_in_directory {
+        if input.may_be_empty {
             report.empty = report.empty.saturating_add(1);
         } else {
             report.diagnostics.push(input.empty_file_error());

@@ -52,7 +52,8 @@ impl Recording {
         self.bar.finish_and_clear();
         for error in file_errors {
             if !(allow_empty && error.kind == DiagnosticKind::Empty) {
-                errors.add(error);
+                errors.total = errors.total.saturating_add(1);
+                errors.report(error);
             }
         }
         errors.report_suppressed();
@@ -81,6 +82,8 @@ pub(super) struct Errors {
     format: Output,
     /// Number of skipped records per file and reason.
     counts: BTreeMap<(usize, SkipReason), u64>,
+    /// Number of errors, including suppressed ones.
+    pub(super) total: u64,
     pub(super) reported: Vec<Diagnostic>,
 }
 
@@ -90,6 +93,7 @@ impl Errors {
             files: files.to_owned(),
             format,
             counts: BTreeMap::new(),
+            total: 0,
             reported: Vec::new(),
         }
     }
@@ -106,6 +110,7 @@ impl Errors {
             .entry((position.source, skipped.reason))
             .or_default();
         *count = count.saturating_add(1);
+        self.total = self.total.saturating_add(1);
         if *count > MAX_REPORTED {
             return;
         }
@@ -115,23 +120,13 @@ impl Errors {
                 _ => format!("{object}: {}", skipped.text),
             };
             let line = usize::try_from(position.line).unwrap_or(usize::MAX);
-            self.add(Diagnostic::new(file, MalformedText::at(line, 0, text)));
+            self.report(Diagnostic::new(file, MalformedText::at(line, 0, text)));
         }
     }
 
-    fn add(&mut self, error: Diagnostic) {
+    fn report(&mut self, error: Diagnostic) {
         output::print_error(&error, self.format);
         self.reported.push(error);
-    }
-
-    /// Returns the number of errors, including suppressed ones.
-    pub(super) fn count(&self) -> u64 {
-        let suppressed = self
-            .counts
-            .values()
-            .map(|count| count.saturating_sub(MAX_REPORTED));
-        let reported = u64::try_from(self.reported.len()).unwrap_or(u64::MAX);
-        suppressed.fold(reported, u64::saturating_add)
     }
 
     /// Reports the numbers of errors that were not reported individually.
@@ -140,7 +135,7 @@ impl Errors {
             let more = count.saturating_sub(MAX_REPORTED);
             if let Some(file) = self.files.get(source).filter(|_| more > 0) {
                 let text = format!("{} more: {reason}", number(more));
-                self.add(Diagnostic::of_file(file, text));
+                self.report(Diagnostic::of_file(file, text));
             }
         }
     }

@@ -136,7 +136,7 @@ fn operation(request: &Value) -> Operation {
 
 /// Returns the response as an `AdmissionReview`.
 fn admission_review(uid: &str, result: &Result<ObjectReport, DecodeError>) -> Value {
-    // The path is relative to the document, which contains the request.
+    // As in the policy, the path starts at the payload, whose member `request` is the request.
     let report = result.clone();
     let report = report.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));
     let mut response = json!({"uid": uid, "allowed": report.decision.is_allowed()});

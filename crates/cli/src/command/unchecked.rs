@@ -4,7 +4,7 @@ use managed_by_offline::manifest::Object;
 use serde_json::Value;
 
 /// The fields of a Job that kube-apiserver restricts and no rule checks (`ValidateJobSpecUpdate`, 1.36), and whether they
-/// have a default. An object without a field that has no default removes it.
+/// have a default. If the new object omits a field without a default, the update removes it.
 const UNCHECKED: [(&str, bool); 7] = [
     ("template", true),
     ("completions", true),

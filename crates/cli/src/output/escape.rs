@@ -10,7 +10,7 @@ fn is_unsafe(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes such characters in a text, and `##[`, which starts a GitHub Actions command anywhere in a line.
+/// Escapes unsafe characters ([`is_unsafe`]), and `##[`, which starts a GitHub Actions command anywhere in a line.
 pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
     let is_command = text.contains("##[");
     if !is_command && !text.contains(is_unsafe) {
@@ -27,7 +27,8 @@ pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped.replace("##[", "#\\u{23}["))
 }
 
-/// Replaces each such character in a line with a substitute of the same length, so that positions stay valid.
+/// Replaces unsafe characters other than tabs, and `##[`, with text of the same number of bytes, so that byte positions stay
+/// valid.
 pub(crate) fn replace_control(line: &str) -> Cow<'_, str> {
     let is_replaced = |c: char| is_unsafe(c) && c != '\t';
     if !line.contains(is_replaced) && !line.contains("##[") {

@@ -67,7 +67,8 @@ fn command(level: &str, file: &str, span: Option<&Span>, title: &str, text: &str
     format!("::{level} file={file}{span},title={title}::{text}")
 }
 
-/// Escapes a text like the toolkit, except for line ends, which GitHub would show if they came from a name.
+/// Escapes a text like the toolkit, except that line breaks become `\n`: from `%0A`, GitHub would display a line break, so a
+/// name could add lines.
 fn escape_data(text: &str) -> String {
     escape_control(&text.replace('%', "%25")).into_owned()
 }

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use managed_by::{Decision, ReleaseSet};
-use managed_by_offline::{ObjectReport, Operation, RecordPosition, ReleaseDecisions};
+use managed_by_offline::{ObjectReport, RecordPosition, ReleaseDecisions};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Level, Span};
+use crate::format::pluralize;
 use crate::recording::ReplaySummary;
 use crate::report::{Report, ReportKind, RequestResult, rule_url};
 
@@ -129,7 +130,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
     let rows = summary.tally.rows.iter().map(|(key, row)| {
         let mut finding = row.finding.clone();
         let (text, count, object) = (&finding.message, row.count, &row.object);
-        finding.message = format!("{text} ({count} times, first on {object})");
+        finding.message = format!("{text} ({}, first on {object})", pluralize(count, "time"));
         finding.releases = row.releases;
         // Stored objects have no request. The formats do not include the code.
         let decision = if key.is_denied && !key.is_stored {
@@ -156,7 +157,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             span: Some(Span::line(line)),
             user: row.user.clone(),
             time: row.first.time.clone(),
-            ..RequestResult::new(&file, row.object.clone(), Operation::Update, report, |_| {
+            ..RequestResult::new(&file, row.object.clone(), row.operation, report, |_| {
                 Some((Span::line(line), None))
             })
         }

@@ -1,4 +1,4 @@
-//! JUnit XML: a suite for each file, a case for each object.
+//! JUnit XML: a suite for each file, a case for each request and each diagnostic.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -14,7 +14,7 @@ use crate::format::single_line;
 use crate::report::{Annotation, Report, Suppression, rule_url};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let of_rules = rules().iter().map(|rule| {
+    let rule_descriptors = rules().iter().map(|rule| {
         let docs = rule.documentation();
         let level = match rule.default_enforcement() {
             Enforcement::Deny => "error",
@@ -30,7 +30,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "defaultConfiguration": {"level": level},
         })
     });
-    let of_kinds = DiagnosticKind::ALL.iter().map(|(kind, level, title)| {
+    let diagnostic_descriptors = DiagnosticKind::ALL.iter().map(|(kind, level, title)| {
         json!({
             "id": kind,
             "shortDescription": {"text": title},
@@ -45,7 +45,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 "name": "managed-by",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": of_rules.chain(of_kinds).collect::<Vec<_>>(),
+                "rules": rule_descriptors.chain(diagnostic_descriptors).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "commandLine": format!("managed-by {}", report.kind),

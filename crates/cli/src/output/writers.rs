@@ -19,12 +19,14 @@ pub(crate) fn print(proposal: &WritersProposal, quiet: bool) -> Result<(), CliEr
     if proposal.totals.unknown_reconciler > 0 {
         let writes = pluralize(proposal.totals.unknown_reconciler, "status write");
         anstream::eprintln!(
-            "error: {writes} without the object: raise the audit level to RequestResponse, or let the policy select this kind, \
+            "error: {writes} in audit events without the object: raise the audit level to RequestResponse, or select their kinds in the policy, \
              in any mode"
         );
     }
     if proposal.totals.writes == 0 {
-        anstream::eprintln!("error: no status write of a workload to propose a writer from");
+        anstream::eprintln!(
+            "error: no status writes of workloads, so there are no writers to propose"
+        );
     }
     if !quiet {
         anstream::eprintln!("{}", totals(&proposal.totals));
@@ -36,7 +38,7 @@ fn totals(totals: &WriterTotals) -> String {
     let skipped = totals.skipped.values().copied();
     let others = counts(&[
         (skipped.fold(0, u64::saturating_add), "could not be read"),
-        (totals.unknown_reconciler, "undecided"),
+        (totals.unknown_reconciler, "without the object"),
         (totals.rejected, "rejected by the API server"),
         (totals.other, "of other kinds"),
     ]);
@@ -44,7 +46,7 @@ fn totals(totals: &WriterTotals) -> String {
     let documents = pluralize(totals.documents, "document");
     let writes = pluralize(totals.writes, "status write");
     format!(
-        "{documents}, {writes}: {denied} denied by the policy, {would_be_denied} would be{others}"
+        "{documents}, {writes}: {denied} denied by the policy, {would_be_denied} would be denied{others}"
     )
 }
 
@@ -66,7 +68,7 @@ fn yaml(proposal: &WritersProposal) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "# From {writes} in {files}{times}.\n# Read each line before you copy it: these users wrote or tried to. You decide who may."
+        "# From {writes} in {files}{times}.\n# Read each line before you copy it: these users wrote a status, or tried to. You decide who may write it."
     );
     let files = &*proposal.files;
     section(

@@ -207,7 +207,7 @@ test("diff pairs objects by name, and reports unpaired objects", () => {
   const job = (name, managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: ${name}}\nspec: {managedBy: ${managedBy}}\n`;
   const { objects, unreadable } = diff(`${job("a", "a.io/x")}---\n${job("b", "a.io/x")}`, `${job("b", "a.io/y")}---\n${job("c", "a.io/x")}`);
   assert.deepEqual(objects.map(({ request, verdict }) => [request.name, verdict.allowed]), [["b", false]]);
-  assert.deepEqual(unreadable.map(({ text, message }) => [text, message]), [["new", "the old text has no Job of this name"]]);
+  assert.deepEqual(unreadable.map(({ text, message }) => [text, message]), [["new", "the old text has no Job with this namespace and name"]]);
   // In another order, and more than one of the same name.
   const [first, second] = [job("a", "a.io/1"), job("a", "a.io/2")];
   const pairs = diff([job("b", "a.io/b"), first, second].join("---\n"), [first, second, job("b", "a.io/b")].join("---\n"));

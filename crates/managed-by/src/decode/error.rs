@@ -5,7 +5,7 @@ use std::fmt;
 use super::Type;
 use super::locate::locate;
 
-/// Error of decoding a document. Its one-line message never repeats the document's content.
+/// Error of decoding a document. Its message is one line and never contains a value of the document, only keys in the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<Reason>);
 
@@ -44,8 +44,8 @@ impl DecodeError {
         let (_, expected) = message.rsplit_once(", expected ").unwrap_or_default();
         let expected = expected.split(" at line ").next().unwrap_or_default();
         let got = match json_type {
-            Type::Number if message.starts_with(INVALID_VALUE) => "another number",
-            Type::String if message.starts_with(INVALID_VALUE) => "another string",
+            Type::Number if message.starts_with(INVALID_VALUE) => "a different number",
+            Type::String if message.starts_with(INVALID_VALUE) => "a different string",
             _ => json_type.name(),
         };
         Self::unexpected(path, expected, got)

@@ -13,7 +13,7 @@ use super::{Entries, Lenient, Raw, Type, VisitContainer};
 /// saves a third of the fuel of a request with 200 controllers and 200 namespaces.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
-    /// The value, or an empty value of its type.
+    /// The value, or `{}` if a visitor collects the members.
     pub(crate) raw: Raw<'a>,
     /// Members of an object, with their names.
     pub(crate) entries: Vec<(Cow<'a, str>, Node<'a>)>,

@@ -23,8 +23,8 @@ pub(crate) enum Path<'p> {
     Quoted(&'p Path<'p>, &'p str),
 }
 
-/// Formats paths like kube-apiserver: `status.replicaStatuses[Worker].active`. Quotes keys that are long or contain special
-/// characters, and limits their length.
+/// Formats paths like kube-apiserver: `status.replicaStatuses[Worker].active`. Quotes keys that contain special characters, and
+/// replaces long keys by their size.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

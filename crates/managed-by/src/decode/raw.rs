@@ -112,16 +112,16 @@ impl<'a> Raw<'a> {
         }
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "saturates, which is what is wanted"
+            reason = "`as` saturates, as documented"
         )]
-        let nearest = |number: f64| number.floor() as i64;
-        let past_all = if self.0.starts_with('-') {
+        let round_down = |number: f64| number.floor() as i64;
+        let saturated = if self.0.starts_with('-') {
             i64::MIN
         } else {
             i64::MAX
         };
         // `serde_json` already contains a float parser; `str::parse` would add 15 KB.
-        let float = || self.decode().map_or(past_all, nearest);
+        let float = || self.decode().map_or(saturated, round_down);
         Some(self.0.parse().unwrap_or_else(|_| float()))
     }
 
@@ -146,14 +146,16 @@ impl<'a> Raw<'a> {
         self.entries(Type::Array)
     }
 
-    /// Calls a function with each element of the array. Returns false if the value or an element has the wrong type.
+    /// Calls a function with each element of the array, and with none for `null`. Returns false if the value or an element has the
+    /// wrong type.
     pub(crate) fn for_each<T: Deserialize<'a>>(self, element: impl FnMut(T)) -> bool {
         let mut json = serde_json::Deserializer::from_str(self.0);
         fields::for_each(&mut json, element).is_ok()
     }
 
-    /// Returns an object with an invalid name (half of a surrogate pair) as one entry with an impossible name.
-    pub(crate) fn with_invalid_name(self) -> (Cow<'a, str>, Self) {
+    /// Returns the entry for a value that can't be split, because a member name in it is half of a surrogate pair. Its name,
+    /// U+FFFD, matches no known key.
+    pub(crate) fn invalid_name_entry(self) -> (Cow<'a, str>, Self) {
         (Cow::Borrowed("\u{fffd}"), self)
     }
 
@@ -163,7 +165,7 @@ impl<'a> Raw<'a> {
         if self.json_type() == wanted {
             let mut json = serde_json::Deserializer::from_str(self.0);
             if json.deserialize_any(Lenient(&mut split)).is_err() {
-                return vec![self.with_invalid_name()];
+                return vec![self.invalid_name_entry()];
             }
         }
         split.entries

@@ -62,7 +62,7 @@ fn null_is_an_absent_value() {
     assert_eq!(read(json), Ok(expected));
 }
 
-/// Error messages never repeat the content.
+/// Error messages never contain values of the document.
 #[test]
 fn errors_name_the_path() {
     for (json, expected) in [
@@ -102,7 +102,7 @@ fn errors_name_the_path() {
         ),
         (
             r#"{"number":1.0}"#,
-            "number: expected a 32-bit integer, got another number",
+            "number: expected a 32-bit integer, got a different number",
         ),
         (
             r#"{"child":{"name":"a"},"child":{}}"#,
@@ -127,9 +127,9 @@ fn errors_name_the_path() {
     assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
 }
 
-/// Keys from the document are quoted and truncated in paths.
+/// Keys with special characters are quoted in paths, and long ones are replaced by their size.
 #[test]
-fn paths_are_safe_to_show() {
+fn untrusted_keys_are_quoted_or_omitted() {
     for (name, expected) in [
         (
             "secret\\n\\u001b[31m".to_owned(),

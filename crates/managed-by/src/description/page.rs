@@ -61,7 +61,7 @@ pub(crate) const fn split_required(
 ) -> (&'static str, &'static str) {
     match split_once(text, delimiter) {
         Some(parts) => parts,
-        None => panic!("a page lacks a part"),
+        None => panic!("missing heading or delimiter in a documentation page"),
     }
 }
 
@@ -73,9 +73,9 @@ pub(crate) const fn split_once(
     let mut rest = text.as_bytes();
     while let Some((_, after)) = rest.split_first() {
         if starts_with(rest, delimiter.as_bytes())
-            && let Some(place) = text.len().checked_sub(rest.len())
+            && let Some(offset) = text.len().checked_sub(rest.len())
         {
-            let (before, from) = text.split_at(place);
+            let (before, from) = text.split_at(offset);
             return Some((before, from.split_at(delimiter.len()).1));
         }
         rest = after;

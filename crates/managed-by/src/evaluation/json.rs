@@ -1,4 +1,4 @@
-//! JSON representation of a [`Evaluation`], which the command line, the npm package and the Go package share. The schema is
+//! JSON representation of an [`Evaluation`], which the command line, the npm package and the Go package share. The schema is
 //! `docs/evaluation.schema.json`.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -72,7 +72,7 @@ impl Serialize for FindingJson<'_> {
     }
 }
 
-/// Serializes the reason as in kube-apiserver's `Status`.
+/// Serializes the type as in kube-apiserver's messages: `Invalid value`.
 impl Serialize for ErrorType {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
         json.serialize_str(self.as_str())

@@ -25,9 +25,9 @@ pub(super) static APP_WRAPPER: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     docs: OptionalDocs::new(KindDocs {
-        checks: "a webhook, which may be off, checks immutability, but neither form nor status",
-        unchecked: "nothing looks into components of unknown kinds",
-        source: "appwrapper_controller.go: only a deletion leads out of `Succeeded` and `Failed`. After a failure, Kueue's `Finished` comes when `ResourcesDeployed` is gone. `resettingCount` never falls",
+        checks: "a webhook, which may be disabled, checks immutability, but neither the format nor the status",
+        unchecked: "components of unknown kinds are not validated",
+        source: "appwrapper_controller.go: an AppWrapper leaves `Succeeded` and `Failed` only when it is deleted. After a failure, Kueue's `Finished` returns true only when `ResourcesDeployed` is no longer True. `resettingCount` never decreases",
     }),
     ..Kind::EMPTY
 };
@@ -39,9 +39,10 @@ const fn phase(values: &'static [&'static str]) -> StatusMatcher<'static> {
     }
 }
 
-/// Only a deletion leads from an outcome to `Terminating`, which is final. If the object itself is not being deleted, its copy on
-/// another cluster was. Kueue's `Finished` ignores a failure while resources are deployed: until they are gone, MultiKueue may
-/// release the worker and dispatch the AppWrapper again.
+/// An AppWrapper moves from an outcome to `Terminating` only when it is deleted, and then never leaves `Terminating`. An AppWrapper
+/// that is `Terminating` but not being deleted has the status of a deleted copy on another cluster, and may start again. Kueue's
+/// `Finished` ignores a failure while resources are deployed: until the resources are deleted, MultiKueue may release the worker
+/// and dispatch the AppWrapper again.
 const TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::DEAD_END,

@@ -11,8 +11,8 @@ pub(crate) static JOB: Kind<'static> = Kind {
     reserved_value: Some(JOB_CONTROLLER),
     status: StatusRules::Job,
     docs: OptionalDocs::new(KindDocs {
-        checks: "kube-apiserver checks the form, immutability and the whole status, if the feature `JobManagedBy` is on",
-        unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is off, the API server drops the field",
+        checks: "kube-apiserver checks the format, immutability and the whole status, if the feature gate `JobManagedBy` is enabled",
+        unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is disabled, the API server drops the field",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
     }),
     ..Kind::EMPTY
@@ -28,7 +28,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     reserved_value: Some(JOB_CONTROLLER),
     location: FieldLocation::Template("Job"),
     docs: OptionalDocs::new(KindDocs {
-        checks: "kube-apiserver checks the form. The template may change",
+        checks: "kube-apiserver checks the format. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",
         source: "`pkg/apis/batch/validation`, KEP-4368",
     }),

@@ -33,7 +33,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     docs: OptionalDocs::new(KindDocs {
-        checks: "a webhook checks the form and immutability, but not the status",
+        checks: "a webhook checks the format and immutability, but not the status",
         unchecked: "no check compares `restartsCountTowardsMax` with `restarts`",
         source: "`JobSetStatus`; `jobSetFinished`, `setJobSetCompletedCondition`, `setJobSetFailedCondition` and `exclusiveConditions` in pkg/controllers",
     }),

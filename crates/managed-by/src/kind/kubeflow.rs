@@ -77,7 +77,7 @@ static MPI_STATUS: StatusProfile<'static> = status(
 
 const SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, a failure by exit code has none (`UpdateJobStatus`)";
 
-const DUAL_SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which is no finding (`UpdateJobStatus`)";
+const DUAL_SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which the rules allow (`UpdateJobStatus`)";
 
 const MPI_SOURCE: &str =
     "as for XGBoostJob, but either outcome has a completion time (`UpdateJobStatus`)";
@@ -175,7 +175,7 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     docs: OptionalDocs::new(KindDocs {
         checks: "nothing: the controller checks the value only after it has decided not to run the object",
         unchecked: NO_CONTROLLER,
-        source: "mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails it without that time, and a later success takes the failure back",
+        source: "mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails it without that time, and a later success replaces the failure",
     }),
     ..TRAINING_OPERATOR_JOB
 };

@@ -185,7 +185,7 @@ pub(crate) enum Template<'k> {
 }
 
 /// All known kinds. A kind is listed more than once if its versions differ.
-static KINDS: &[&Kind<'static>] = &[
+pub(crate) static KINDS: &[&Kind<'static>] = &[
     &JOB,
     &batch::CRON_JOB,
     &jobset::JOB_SET,

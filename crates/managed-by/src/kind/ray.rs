@@ -40,7 +40,7 @@ pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
         unchecked: UNCHECKED,
-        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. A suspend takes `RayClusterProvisioned` back (raycluster_controller.go), so no rule evaluates it",
+        source: "raycluster_types.go: `RayClusterSuspending` and `RayClusterSuspended` are never both true. Suspending a RayCluster reverts `RayClusterProvisioned` (raycluster_controller.go), so no rule evaluates it",
     }),
     ..Kind::EMPTY
 };
@@ -89,8 +89,9 @@ const fn state(values: &'static [&'static str]) -> StatusMatcher<'static> {
 }
 
 /// Since 1.5, the operator validates a RayJob in each reconcile, so a newer operator may reject a RayJob that has ended. It keeps
-/// the end time, and the RayJob never leaves `ValidationFailed`. An external controller never sets that state after an outcome;
-/// before an outcome, it may dispatch the RayJob again.
+/// the end time, and then never leaves `ValidationFailed`. Without an end time there was no outcome, so the RayJob may be restarted
+/// by resetting its status. An external controller never sets that state after an outcome; before an outcome, it may dispatch the
+/// RayJob again.
 const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
     AllowedTransition {
         from: TerminalStates::OUTCOMES,
@@ -114,7 +115,7 @@ const RAY_JOB_TRANSITIONS: &[AllowedTransition] = &[
         reconciled_by: ReconciledBy::Any,
         condition: TransitionCondition::NoEndTime,
         source: TransitionSource::new(
-            "rayjob_controller.go, KubeRay 1.5.0 to 1.7.0: no outcome came before",
+            "a user resets the status: without an end time, there was no outcome (rayjob_controller.go, KubeRay 1.5.0 to 1.7.0)",
         ),
     },
 ];

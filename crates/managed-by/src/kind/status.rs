@@ -212,7 +212,7 @@ impl<'k> OutcomeProfile<'k> {
         ]
     }
 
-    /// Returns true if one status can match both success and failure.
+    /// Returns true unless success and failure exclude each other. Also true if the profile has only one of them.
     pub(crate) fn can_be_both(&self) -> bool {
         let matchers = self.success.zip(self.failure);
         matchers.is_none_or(|(success, failure)| !success.excludes(&failure))

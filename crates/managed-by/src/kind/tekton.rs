@@ -10,7 +10,7 @@ use super::{Kind, KindDocs, OptionalDocs, StatusRules, TEKTON_PIPELINE, ValueCon
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
 const CHECKS: &str =
-    "a webhook checks immutability, but neither the form nor changes of the status";
+    "a webhook checks immutability, but neither the format nor changes of the status";
 
 const UNCHECKED: &str = "only an event filter keeps the built-in controller away from delegated objects, so events of their children can still start it";
 

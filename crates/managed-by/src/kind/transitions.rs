@@ -6,7 +6,8 @@ use super::status::TerminalStates;
 /// Row of a kind's state table: a transition out of a terminal state that `status/outcome-changed` allows.
 ///
 /// A terminal state is final unless a row of the kind allows the update to leave it. The rows list only transitions that the
-/// projects' own controllers make, or that MultiKueue copies from other clusters. For a TaskRun of Tekton:
+/// projects' own controllers make, that MultiKueue copies from other clusters, or that are harmless because no outcome is lost. For
+/// a TaskRun of Tekton:
 ///
 /// | from | to | writer | condition | source |
 /// | --- | --- | --- | --- | --- |

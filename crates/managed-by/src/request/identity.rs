@@ -23,7 +23,7 @@ pub(crate) struct GroupVersionKind<'a> {
     pub(crate) kind: Cow<'a, str>,
 }
 
-/// User of a request (`userInfo`). The default is an anonymous user, who is in no list.
+/// User of a request (`userInfo`). The default has an empty name and no groups, so no list of users in the settings contains it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, expecting = "an object")]
 pub struct UserInfo<'a> {

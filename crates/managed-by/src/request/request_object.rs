@@ -19,7 +19,8 @@ pub(super) enum RequestObject<'a> {
     Absent,
     /// An undecoded object: a pod, or an object that comes before its kind in the document.
     Raw(Raw<'a>),
-    /// An object of an unknown kind, split because `custom_kinds`, which come later, may declare it.
+    /// An object of an unknown kind, split because `custom_kinds` may declare the kind. The settings come after the request in the
+    /// document.
     Members(SplitMembers<'a>),
     /// A decoded object of a known kind.
     Decoded(Object<'a>),

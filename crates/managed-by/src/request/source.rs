@@ -26,7 +26,8 @@ pub(crate) struct ObjectPair<T> {
 }
 
 impl<'a> RequestSource<'a> {
-    /// Returns true if the object and the stored object are the same bytes. Scans the document again: few requests need it.
+    /// Returns true if the object and the stored object are byte-for-byte equal (typed Jobs: equal). Scans the document again,
+    /// because few requests need it.
     pub(crate) fn is_noop(self) -> bool {
         #[cfg(feature = "k8s-openapi")]
         if let Self::Typed(jobs) = self {

@@ -9,6 +9,7 @@ use super::step::{EvaluatedRequest, RecordPosition, Step, StepResult, Task};
 use crate::evaluator::{ObjectReport, ReportedFinding};
 use crate::json::Members;
 use crate::object_name::ObjectName;
+use crate::operation::Operation;
 use crate::skipped::{SkipReason, SkippedRecord};
 
 /// Totals of a history.
@@ -66,6 +67,8 @@ pub struct TallyRow {
     pub last: RecordPosition,
     /// The first object.
     pub object: ObjectName,
+    /// Operation of the first finding.
+    pub operation: Operation,
     /// User of the first finding, if recorded.
     pub user: Option<String>,
 }
@@ -174,6 +177,7 @@ impl Tally {
                 first: position.clone(),
                 last: position.clone(),
                 object: object.clone(),
+                operation: request.operation,
                 user: request.user.clone(),
             });
             increment(&mut row.count);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::conditions::Conditions;
+use super::conditions::ConditionMatchers;
 use super::paths::Leaf;
 use crate::decode::{Path, Raw};
 use crate::kind::Kind;
@@ -53,7 +53,7 @@ impl<'a> ObjectBuilder<'a> {
                 self.retries = retries.try_into().unwrap_or(usize::MAX);
             }
             Leaf::Conditions(profile) => {
-                Conditions::from_profile(profile).read(raw, &mut self.status);
+                ConditionMatchers::from_profile(profile).read(raw, &mut self.status);
             }
             Leaf::State(path, outcome) => {
                 let value = raw.string().unwrap_or_default();
@@ -73,9 +73,9 @@ impl<'a> ObjectBuilder<'a> {
                 self.status.attempts = count;
                 let conditions = last.and_then(|attempt| attempt.member("conditions"));
                 if let Some(list) = conditions {
-                    let conditions = Conditions {
+                    let conditions = ConditionMatchers {
                         failure_reasons: attempts.failure_reasons,
-                        ..Conditions::default()
+                        ..ConditionMatchers::default()
                     };
                     conditions.read(list, &mut self.status);
                 }

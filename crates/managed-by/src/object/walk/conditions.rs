@@ -11,13 +11,13 @@ use crate::object::custom::Status;
 /// Parts of a status profile that refer to conditions. If a type has several entries, the first one wins, as in upstream helpers
 /// (Knative's `GetCondition`, `getCondition` of the operators). Lists with `x-kubernetes-list-type: map` have no duplicates.
 #[derive(Default)]
-pub(super) struct Conditions<'p> {
+pub(super) struct ConditionMatchers<'p> {
     pub(super) exclusive: Option<(&'p str, &'p str)>,
     pub(super) outcome: Option<&'p OutcomeProfile<'p>>,
     pub(super) failure_reasons: &'p [(FailureReasons, StatusMatcher<'p>)],
 }
 
-impl<'p> Conditions<'p> {
+impl<'p> ConditionMatchers<'p> {
     pub(super) fn from_profile(profile: &'p StatusProfile<'p>) -> Self {
         let outcome = profile.outcome.as_ref();
         Self {

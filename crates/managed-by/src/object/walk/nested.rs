@@ -183,7 +183,8 @@ impl<'a> VisitContainer<'a> for TemplateObject<'_, 'a> {
     }
 }
 
-/// Truncates a value to the length of a name, because each child has a copy.
+/// Copies a value for a child. Truncates owned strings to the length of a name, because each child has its own copy; borrowed ones
+/// are free.
 fn truncated<'a>(value: &Cow<'a, str>) -> Cow<'a, str> {
     match value {
         Cow::Borrowed(value) => Cow::Borrowed(value),

@@ -87,3 +87,28 @@ pub(super) const EACH: &str = "[]";
 
 /// First segment of the paths in a spec.
 pub(super) const SPEC: &str = "spec";
+
+#[cfg(test)]
+mod tests {
+    use super::for_kind;
+    use crate::kind::KINDS;
+
+    #[test]
+    fn paths_are_well_formed() {
+        for kind in KINDS {
+            let mut paths: Vec<&str> = for_kind(kind).iter().map(|(path, _)| *path).collect();
+            assert!(paths.len() <= 64, "{kind:?}");
+            for path in &paths {
+                let is_known = path.starts_with("spec.") || path.starts_with("status.");
+                assert!(is_known || *path == "metadata", "{path}");
+                let mut names = path.split('.').map(|step| step.trim_end_matches("[]"));
+                let is_name = |name: &str| {
+                    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric())
+                };
+                assert!(names.all(is_name), "{path}");
+            }
+            paths.sort_unstable();
+            assert!(paths.windows(2).all(|pair| pair[0] != pair[1]), "{kind:?}");
+        }
+    }
+}

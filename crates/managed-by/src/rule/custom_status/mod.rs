@@ -1,5 +1,6 @@
-//! `status/...`: invariants of the status of custom resources. No API server checks them: a schema can't compare with the old
-//! status, and no project has a webhook for the status.
+//! `status/...`: invariants of the status of custom resources. The API server checks almost none of them: the CRDs have no
+//! transition rules (CEL with `oldSelf`) for the status, and no project has a webhook for it. TrainJob's schema rejects negative
+//! counters.
 //!
 //! Each rule is one invariant for all kinds, configured by the status profiles in [`crate::kind`]. The rules evaluate only what a
 //! change modifies, and never deny transitions that a kind's built-in controller makes.

@@ -24,8 +24,8 @@ fn end_before_start<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings
     };
     let (new, old) = (status.new, status.old_or_empty());
     let changed = (new.start, new.end) != (old.start, old.end);
-    let early = new.start.zip(new.end);
-    if changed && early.is_some_and(|(start, end)| end.add_seconds(CLOCK_SKEW) < start) {
+    let times = new.start.zip(new.end);
+    if changed && times.is_some_and(|(start, end)| end.add_seconds(CLOCK_SKEW) < start) {
         let start = status.profile.start.unwrap_or_default();
         let name = start.rsplit('.').next().unwrap_or_default();
         let detail = format!("must be equal to or after `{name}`");

@@ -35,7 +35,10 @@ impl<'a> CustomKinds<'a> {
         };
         let mut entries = Vec::new();
         if !section.for_each(|entry| entries.push(entry)) {
-            entries.push(Node::Split(Type::Object, vec![section.with_invalid_name()]));
+            entries.push(Node::Split(
+                Type::Object,
+                vec![section.invalid_name_entry()],
+            ));
         }
         entries
     }

@@ -1,11 +1,11 @@
-"""The command line beside the programs that people have: `replay` beside jq, `lint` beside yq (the Go program).
+"""Benchmarks the CLI: `replay` and `lint` against jq, and `lint` against yq (the Go program).
 
-`make bench-cli` runs it and writes two tables of docs/explanation/comparison.md. Its input is made of the recorded traces and of samples: a watch
-stream of BENCH_BYTES bytes (1 GB) with new UIDs in each repetition, and a folder of 10,000 manifests. Each command runs three times on
-one core, taking turns with the others; the first table has the medians.
+`make bench-cli` runs it and updates two tables in docs/explanation/comparison.md. The input is generated from the recorded traces: a watch
+stream of BENCH_BYTES bytes (default: 1 GB) with new UIDs in each repetition. `lint` reads generated Jobs: a list of 64 MB, and a directory
+of 10,000 manifests. The first table has medians of three interleaved runs, on one core unless the row says otherwise.
 
-The second one has the time a byte of `lint` for files of 1 to 64 MB in each form that people have, and of `diff`: how it grows, and that
-no form is hard to read. Noise only adds, so it has the shortest of five runs.
+The second table has the time per byte of `lint`, for files of 1 to 64 MB in each common format, and of `diff`, and its growth with the
+file size. It uses the fastest of five runs, because noise only adds time.
 """
 
 import json, os, re, statistics, subprocess, time
@@ -18,21 +18,21 @@ SIZES = [1, 4, 16, 64]
 
 
 def stream(size, is_deleted):
-    """The recordings again and again, each time of other objects, which live on or are deleted in the end."""
+    """Writes a file of about `size` bytes that repeats the recordings, each time with new UIDs. `is_deleted` adds a DELETED event for each object."""
     lines = [line for trace in sorted((ROOT / "parity/traces").glob("*.ndjson")) if trace.stem != "verdicts"
              for line in trace.read_text().splitlines()]
     if is_deleted:
         last = {json.loads(line)["object"]["metadata"]["uid"]: json.loads(line)["object"] for line in lines}
         lines += [json.dumps({"type": "DELETED", "object": last[uid]}) for uid in last]
-    # The first group of a UID, and with it every reference to it, becomes another one.
+    # Replaces the first group of each UID, and so also in references to it.
     uid = r'"[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")'
     parts = re.split(uid, "\n".join(lines) + "\n")
     file = FOLDER / ("deleted.ndjson" if is_deleted else "watch.ndjson")
     with file.open("w") as out:
-        turn = 0
+        repetition = 0
         while out.tell() < size:
-            out.write(f'"{turn:08x}'.join(parts))
-            turn += 1
+            out.write(f'"{repetition:08x}'.join(parts))
+            repetition += 1
     return file
 
 
@@ -59,8 +59,8 @@ def one_line(value):
 
 
 LIST = '{"apiVersion":"v1","kind":"List","items":['
-# A form in which people have many Jobs: what stands before them, between them and after them, and one of them.
-FORMS = {
+# File formats with many Jobs: the text before, between and after the Jobs, and a function that formats a Job.
+FORMATS = {
     "a JSON list, as kubectl prints it": ('{\n    "apiVersion": "v1",\n    "items": [\n', ",\n", '\n    ],\n    "kind": "List"\n}\n',
                                           lambda job: json.dumps(job, indent=4)),
     "JSON lines": ("", "\n", "\n", one_line),
@@ -72,10 +72,10 @@ FORMS = {
 }
 
 
-def jobs(form, size, has_findings):
-    """A file of Jobs, of so many bytes or little more. Each Job has a finding, or none has."""
-    before, between, after, write = FORMS[form]
-    file = FOLDER / f"{form.replace(' ', '-')}-{size}-{has_findings}"
+def jobs(file_format, size, has_findings):
+    """Writes a file of Jobs with at least `size` bytes. With `has_findings`, each Job has one finding."""
+    before, between, after, write = FORMATS[file_format]
+    file = FOLDER / f"{file_format.replace(' ', '-')}-{size}-{has_findings}"
     with file.open("w") as out:
         out.write(before)
         index = 0
@@ -95,7 +95,7 @@ def manifests():
 
 
 def measure(command, cores):
-    """The seconds of a run without its output, and the most memory that it had, in MiB."""
+    """Returns the duration of a run in seconds and its peak memory in MiB. Its output is discarded."""
     start = time.perf_counter()
     pinned = ["taskset", "-c", "0"] if cores == "one" else []
     child = subprocess.Popen([*pinned, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -108,7 +108,7 @@ def measure(command, cores):
 
 
 def measure_interleaved(runs, commands):
-    """What each command took, the shortest first."""
+    """Returns the measurements of each command, fastest run first."""
     return [sorted(runs) for runs in zip(*([measure(*command) for command in commands] for _ in range(runs)))]
 
 
@@ -117,7 +117,7 @@ def lint(*paths):
 
 
 def groups():
-    """Programs that are compared: a name, a command, its cores, and whether it is held against the first one."""
+    """Yields groups of rows to compare: name, command, cores, and whether the table has its speedup over the first row."""
     size = int(os.environ.get("BENCH_BYTES", 1_000_000_000))
     watch, deleted = stream(size, False), stream(size, True)
     replay = [PROGRAM, "replay", "-q"]
@@ -141,7 +141,7 @@ def groups():
     yield [("`managed-by lint` of one manifest", lint(ROOT / "examples/manifests/accepted.yaml"), "one", False)]
 
 
-def programs():
+def comparison_table():
     rows = "| | time | memory | speedup |\n| --- | --- | --- | --- |\n"
     for group in groups():
         medians = [statistics.median_low(runs) for runs in measure_interleaved(3, [row[1:3] for row in group])]
@@ -158,16 +158,16 @@ def programs():
             f"load average {os.getloadavg()[0]:.2f} at the end of the run. Medians of 3 interleaved runs.\n\n{rows}")
 
 
-def sizes():
-    """The time a byte of `lint` and of `diff` at 64 MB, and how much it grows with the size, against the best of all smaller files."""
-    rows = "\n| 64 MB of | without findings | with one in each Job | growth | memory |\n| --- | --- | --- | --- | --- |\n"
-    first = next(iter(FORMS))
-    for form, row, old in [*((form, form, False) for form in FORMS), (first, "two JSON lists, for `diff`", True)]:
+def growth_table():
+    """Returns the table of the time per byte of `lint` and `diff` at 64 MB, and its growth: the highest ratio to the lowest time of a smaller file."""
+    rows = "\n| input (64 MB) | without findings | one finding per Job | growth | memory |\n| --- | --- | --- | --- | --- |\n"
+    first = next(iter(FORMATS))
+    for file_format, row, is_diff in [*((file_format, file_format, False) for file_format in FORMATS), (first, "two JSON lists, for `diff`", True)]:
         cells = []
         for has_findings in [False, True]:
-            files = [jobs(form, size * 1_000_000, has_findings) for size in SIZES]
-            before = [jobs(form, size * 1_000_000, False) for size in SIZES]
-            commands = [[PROGRAM, "diff", "-q", *pair] if old else lint(pair[1]) for pair in zip(before, files)]
+            files = [jobs(file_format, size * 1_000_000, has_findings) for size in SIZES]
+            before = [jobs(file_format, size * 1_000_000, False) for size in SIZES]
+            commands = [[PROGRAM, "diff", "-q", *pair] if is_diff else lint(pair[1]) for pair in zip(before, files)]
             best = [runs[0] for runs in measure_interleaved(5, [(command, "one") for command in commands])]
             each = [seconds * 1e9 / file.stat().st_size for (seconds, _), file in zip(best, files)]
             cells.append((each[-1], max(each[at] / min(each[:at]) for at in range(1, len(each))), best[-1][1]))
@@ -178,8 +178,8 @@ def sizes():
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 page = ROOT / "docs/explanation/comparison.md"
-for mark, made in [("cli", programs()), ("cli-sizes", sizes())]:
-    print(made)
+for mark, table in [("cli", comparison_table()), ("cli-sizes", growth_table())]:
+    print(table)
     before, rest = page.read_text().split(f"<!-- {mark} -->")
     after = rest.split(f"<!-- /{mark} -->")[1]
-    page.write_text(f"{before}<!-- {mark} -->{made}<!-- /{mark} -->{after}")
+    page.write_text(f"{before}<!-- {mark} -->{table}<!-- /{mark} -->{after}")
