@@ -13,7 +13,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     let near = |edits: usize, c: &str| edits.saturating_mul(3) <= c.len().max(word.len());
     candidates
         .into_iter()
-        // The edit distance is at least the difference of the lengths.
+        // The edit distance is at least the difference of the lengths. These are in bytes, so other words than ASCII may lack a suggestion.
         .filter(|c| near(c.len().abs_diff(word.len()), c))
         .map(|c| (strsim::osa_distance(&word, &c.to_ascii_lowercase()), c))
         .filter(|&(edits, c)| near(edits, c))

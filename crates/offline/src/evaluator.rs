@@ -61,7 +61,7 @@ pub struct ReportedFinding {
     /// True if kube-apiserver reports the same error.
     #[serde(rename = "upstream")]
     pub is_upstream: bool,
-    /// Releases with the finding, if the settings select none and the releases differ.
+    /// Releases with the finding: set if each release is evaluated, or if no version is set and the releases differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
     pub releases: Option<ReleaseSet>,
@@ -88,7 +88,7 @@ pub struct ReleaseDecisions {
 
 impl<'s> Evaluator<'s> {
     /// Creates an evaluator. With `releases`, each release is evaluated and [`ObjectReport::releases`] lists the verdicts;
-    /// otherwise the settings select one release, or the findings common to all.
+    /// otherwise `kubernetes_version` of the settings applies, as in [`managed_by::review`].
     pub fn new(settings: Settings<'s>, releases: Option<ReleaseSet>) -> Self {
         Self { settings, releases }
     }

@@ -1,9 +1,9 @@
 //! Evaluates manifests and recordings without an API server.
 //!
-//! [`managed_by::review`] evaluates admission requests. This crate builds such requests from manifests, watch streams and
-//! audit logs, and summarizes the results. It does not access files or the clock, starts no threads (except with the
-//! feature `parallel`) and compiles to WebAssembly, so the command line and the npm package return the same results. A
-//! test of the module uses [`Evaluator`] too. All verdicts come from the library.
+//! [`managed_by::review`] evaluates admission requests. This crate builds such requests from manifests, watch streams and audit
+//! logs, and summarizes the results. It does not access files or the clock, starts no threads (except with the feature `parallel`)
+//! and compiles to WebAssembly, so the command line and the npm package return the same results. All verdicts come from the
+//! library.
 //!
 //! ```
 //! use managed_by_offline::{Document, Evaluator, manifest};

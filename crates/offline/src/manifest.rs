@@ -151,8 +151,8 @@ pub fn updates<'o>(
         .collect()
 }
 
-/// Returns the objects of a document: the document itself, or the items of a list. An item that is not an object yields an
-/// error with its position; the other items are still returned.
+/// Returns the objects of a document: the document itself, or the items of a list. An invalid item or list yields an error with its
+/// position; the other items are still returned.
 pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, MalformedText>> {
     let mut objects = Vec::new();
     let json = document.json();
@@ -168,7 +168,7 @@ pub fn objects<'d>(document: &'d Document<'_>) -> Vec<Result<Object<'d>, Malform
     objects.map(|object| object.map_err(locate)).collect()
 }
 
-/// The path of a value that is not an object, and the error.
+/// The path of a value that is not an object or a valid list, and the error.
 type InvalidItem = (String, &'static str);
 
 fn add<'d>(

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 pub enum Operation {
     /// A create by a client, without a status, because the API server drops it.
     Create,
-    /// No operation: the object is stored, and its status counts. It cannot be denied, because there is no request.
+    /// No request: a stored object, evaluated with its status. A replay doesn't count its errors as denials.
     Stored,
     /// An update of the main resource by a client; the status stays unchanged.
     Update,
@@ -18,7 +18,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the operation in an `AdmissionRequest`. Like the background audit, stored objects use CREATE.
+    /// Returns the operation in an `AdmissionRequest`: for stored objects CREATE, which the audit scanner sends too.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create | Self::Stored => "CREATE",

@@ -55,7 +55,7 @@ impl<'a> Settings<'a> {
         &self,
         kind: &str,
     ) -> Result<Option<Vec<Cow<'a, str>>>, SettingsErrors> {
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         let found = self.read_builtin_writers(Some(kind), &mut parser);
         parser.finish(found)
     }

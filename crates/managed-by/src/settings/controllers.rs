@@ -10,7 +10,7 @@ use super::{Settings, glob, names};
 use crate::decode::{Path, Raw, Type};
 use crate::kind::{self, FieldLocation, Kind, ValueConstraint};
 use crate::sorted::Sorted;
-use crate::upstream::names::is_managed_by;
+use crate::upstream::names::is_valid_managed_by;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
@@ -121,7 +121,7 @@ impl<'a> Settings<'a> {
 
     /// Returns a controller's entry in the allow-list.
     pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, SettingsErrors> {
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
         let entries = self.listed_controllers().iter();
@@ -141,7 +141,7 @@ impl<'a> Settings<'a> {
         kind: &str,
         namespace: &str,
     ) -> Result<Vec<Cow<'a, str>>, SettingsErrors> {
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         let mut names = Vec::new();
         for (name, value) in self.listed_controllers() {
             let path = Path::Quoted(&PATH, name);
@@ -207,7 +207,7 @@ fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -
     let declared = declared.named(kind);
     let is_unknown = known.peek().is_none() && declared.is_empty();
     let accepted = |known: &Kind<'_>| match known.constraint {
-        ValueConstraint::Path => is_managed_by(controller),
+        ValueConstraint::Path => is_valid_managed_by(controller),
         ValueConstraint::OneOf(values) => values.contains(&controller),
         ValueConstraint::Any => true,
     };

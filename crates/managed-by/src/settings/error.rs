@@ -81,20 +81,20 @@ pub struct SettingsError {
     path: String,
     text: String,
     suggestion: Option<String>,
-    /// True if the value is well-formed but contradicts another part of the settings.
+    /// See [`SettingsError::is_semantic`].
     is_semantic: bool,
     /// True if the key is invalid, not the value.
     is_key: bool,
 }
 
-/// Constructors are cold, because settings are usually valid and parsed for every request.
+// The constructors are cold, because settings are usually valid and parsed for every request.
 impl SettingsError {
     /// Returns the path, such as `rules["managed-by/format"]`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns true if a JSON schema can't detect the problem: an entry that never matches, a contradiction, or too many entries.
+    /// Returns true if the JSON schema can't detect the problem, such as an entry that never matches or contradictory keys.
     pub fn is_semantic(&self) -> bool {
         self.is_semantic
     }
@@ -216,7 +216,7 @@ impl SettingsError {
             let text = format!("{text}; quote the version, for example \"{example}\"");
             Rejection::with_suggestion(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
-            // Prefer newer releases: a typo of "1.38" is more likely than of "1.30".
+            // Newest first, because the first candidate wins a tie: "1.37" is suggested for "1.38", not "1.30".
             let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
             Rejection::with_nearest(text, minor(&word), &releases)
         } else {
@@ -243,7 +243,7 @@ impl fmt::Display for SettingsError {
 /// Maximum number of problems to list.
 const MAX_PROBLEMS: usize = 50;
 
-/// Problems in the settings. Never empty outside of this module.
+/// Problems in the settings. Never empty outside of the module `settings`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsErrors {
     list: Vec<SettingsError>,

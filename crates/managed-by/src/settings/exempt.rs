@@ -45,7 +45,7 @@ impl<'a> Settings<'a> {
 
     /// Returns the reason why a user is exempt from cluster-specific rules: the user, or else the first group in the list.
     pub(crate) fn exemption(&self, user: &UserInfo<'_>) -> Result<Option<String>, SettingsErrors> {
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         let exempt = self.read_exempt(&mut parser);
         let exempt = parser.finish(exempt)?;
         if exempt.users.contains(&user.username) {

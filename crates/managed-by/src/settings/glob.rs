@@ -48,7 +48,7 @@ pub(super) fn validate(pattern: &str) -> Option<Rejection> {
     }
     (!is_valid).then(|| {
         format!(
-            "must be a namespace or a pattern such as team-*: at most {MAX_LEN} of a-z, 0-9, - and single *"
+            "must be a namespace or a pattern such as team-*: at most {MAX_LEN} characters of a-z, 0-9, - and *, without **"
         )
         .into()
     })

@@ -146,7 +146,7 @@ impl<'a> Settings<'a> {
     /// Returns all problems: unknown and duplicate keys, invalid values, entries that never match, and contradictions.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, SettingsErrors> {
         let json = Raw::document(bytes).map_err(|e| SettingsErrors::malformed(&e))?;
-        let mut parser = Parser::with_semantic_checks();
+        let mut parser = Parser::with_duplicate_checks();
         let settings = Self::default().merge_json(&Outline::from_raw(json), &mut parser);
         settings.check(&mut parser);
         parser.finish(settings)
@@ -408,7 +408,7 @@ impl<'a> AdmissionReview<'a> {
         let Some(json) = &self.settings else {
             return Ok(Settings::default());
         };
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         let settings = Settings::default().merge_json(json, &mut parser);
         parser.finish(settings)
     }

@@ -8,7 +8,7 @@ use crate::upstream::names::{MAX_MANAGED_BY, is_label, is_path, is_subdomain};
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
-/// Groups that kube-apiserver adds to users. They are not valid user names.
+/// Built-in groups of Kubernetes. A user with such a name is almost certainly a mistake.
 const GROUPS: [&str; 4] = [
     "system:authenticated",
     "system:masters",
@@ -75,7 +75,7 @@ pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
     Some(Rejection::with_nearest(text, name, EXTERNAL_CONTROLLERS))
 }
 
-/// Returns the known controller whose domain is missing in a name.
+/// Returns the known external controller whose path is nearest to a name without a domain.
 pub(super) fn nearest_external(name: &str) -> Option<&'static str> {
     let bare = (!name.contains('/')).then_some(name)?;
     nearest_name(bare, EXTERNAL_CONTROLLERS.iter().copied())

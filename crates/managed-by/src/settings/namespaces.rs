@@ -150,7 +150,7 @@ impl Settings<'_> {
             let label = labels.iter().rev().find(|(name, _)| name == key);
             label.is_some_and(|(_, label)| label.string().as_deref() == Some(value))
         };
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         let mut found = (None, self.role().delegation());
         for (index, (_, value)) in self.namespaces.iter().enumerate() {
             let path = Path::Index(&PATH, index);

@@ -60,24 +60,24 @@ impl<'w> ListSchema<'w> {
 /// Parser with the problems so far.
 pub(super) struct Parser {
     problems: SettingsErrors,
-    /// True to also report semantic problems, which is too expensive for every request.
-    pub(super) checks_semantics: bool,
+    /// True to also report list items that an earlier item covers, which is too expensive for every request.
+    pub(super) checks_duplicates: bool,
 }
 
 impl Parser {
-    /// Creates a parser that also reports semantic problems.
-    pub(super) fn with_semantic_checks() -> Self {
+    /// Creates a parser that also reports list items that an earlier item covers.
+    pub(super) fn with_duplicate_checks() -> Self {
         Self {
             problems: SettingsErrors::new(),
-            checks_semantics: true,
+            checks_duplicates: true,
         }
     }
 
-    /// Creates a parser that reports invalid values only.
-    pub(super) fn without_semantic_checks() -> Self {
+    /// Creates a parser that doesn't compare the items of a list.
+    pub(super) fn without_duplicate_checks() -> Self {
         Self {
-            checks_semantics: false,
-            ..Self::with_semantic_checks()
+            checks_duplicates: false,
+            ..Self::with_duplicate_checks()
         }
     }
 
@@ -248,7 +248,7 @@ impl Parser {
                 SettingsError::new
             };
             let item = self.validated_string(*element, &path, list.validate, problem);
-            if self.checks_semantics
+            if self.checks_duplicates
                 && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))
             {

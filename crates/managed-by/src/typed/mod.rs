@@ -120,15 +120,15 @@ impl<'s> JobChecker<'s> {
     ///
     /// kube-apiserver drops the status of a create. Use [`JobChecker::stored`] to evaluate it.
     pub fn create(&self, job: &Job) -> JobFindings {
-        let parts = RawFields::from_metadata(job);
-        let object = object(job, &parts);
+        let raw_fields = RawFields::from_metadata(job);
+        let object = object(job, &raw_fields);
         self.evaluate(Change::Create { object }, job, None)
     }
 
     /// Evaluates a stored Job with its status, like an audit.
     pub fn stored(&self, job: &Job) -> JobFindings {
-        let parts = RawFields::from_metadata(job);
-        let object = object(job, &parts);
+        let raw_fields = RawFields::from_metadata(job);
+        let object = object(job, &raw_fields);
         self.evaluate(Change::Stored { object }, job, None)
     }
 

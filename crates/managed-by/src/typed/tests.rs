@@ -38,7 +38,7 @@ prop_compose! {
     }
 }
 
-/// JSON times have whole seconds and four-digit years.
+/// Times with a four-digit year, as JSON requires. JSON drops the fraction of a second, and so must the typed view.
 fn time() -> impl Strategy<Value = Option<Time>> {
     let instant = (-62_135_596_800_i64..253_402_207_200, 0..1_000_000_000);
     prop::option::of(instant.prop_map(|(second, nano)| Time(Timestamp::new(second, nano).unwrap())))
@@ -115,9 +115,9 @@ proptest! {
         let json = serde_json::to_string(&job).unwrap();
         let kind = Kind::find("batch", "v1", "Job").unwrap();
         let read = decode_str(&json, ObjectSeed(kind)).unwrap();
-        let parts = RawFields::from_metadata(&job).with_template(&job);
-        let parts_of = |object: crate::object::Object<'_>| format!("{object:?}");
-        prop_assert_eq!(parts_of(read.unwrap()), parts_of(object(&job, &parts)));
+        let raw_fields = RawFields::from_metadata(&job).with_template(&job);
+        let debug = |object: crate::object::Object<'_>| format!("{object:?}");
+        prop_assert_eq!(debug(read.unwrap()), debug(object(&job, &raw_fields)));
     }
 }
 
@@ -171,7 +171,7 @@ fn denials_exclude_warnings() {
 }
 
 #[test]
-fn releases_with_other_messages_are_separate() {
+fn releases_with_different_messages_are_listed_separately() {
     let at = |second| Some(Time(Timestamp::from_second(second).unwrap()));
     let completed = |end| JobStatus {
         start_time: at(0),
@@ -226,8 +226,8 @@ fn the_status_of_a_create_is_ignored() {
     let mut created = job.clone();
     created.status = None;
     let kind = Kind::find("batch", "v1", "Job").unwrap();
-    let parts = RawFields::from_metadata(&job);
-    let object = || object(&job, &parts);
+    let raw_fields = RawFields::from_metadata(&job);
+    let object = || object(&job, &raw_fields);
     for (change, stored) in [
         (Change::Create { object: object() }, &created),
         (Change::Stored { object: object() }, &job),

@@ -5,7 +5,7 @@ mod printable;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Maximum length of formatted text. Upstream has no limit, and formats text several times, which takes 100 MB for a request that
+/// Maximum length of formatted text, unlike upstream. Without a limit, the policy would need 100 MB of memory for a request that
 /// consists of one huge string.
 pub(crate) const MAX_PRINTED: usize = 64 * 1024;
 
@@ -97,8 +97,9 @@ pub(crate) const MAX_JSON_GROWTH: usize = 6;
 pub(crate) fn json_size(json: &[u8]) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let byte_mask = |word: u64, byte: u8| {
-        let zero_there = word ^ ONES.wrapping_mul(byte.into());
-        zero_there.wrapping_sub(ONES) & !zero_there & (ONES << 7)
+        // A byte of the difference is zero where the word has the wanted byte.
+        let difference = word ^ ONES.wrapping_mul(byte.into());
+        difference.wrapping_sub(ONES) & !difference & (ONES << 7)
     };
     let (words, _) = json.as_chunks();
     let mut size = json.len();
@@ -123,12 +124,12 @@ const SEPARATOR: [u8; 2] = [0xe2, 0x80];
 
 /// Returns the number of bytes that the escapes of characters in a range add.
 fn escape_growth(json: &[u8], part: Range<usize>) -> usize {
-    let escape_growth = part.map(|at| match json.get(at..).unwrap_or_default() {
+    let growths = part.map(|at| match json.get(at..).unwrap_or_default() {
         [b'<' | b'>' | b'&', ..] => MAX_JSON_GROWTH - 1,
         [first, second, 0xa8 | 0xa9, ..] if [*first, *second] == SEPARATOR => 3,
         _ => 0,
     });
-    escape_growth.sum()
+    growths.sum()
 }
 
 fn unicode(out: &mut String, c: char) {

@@ -7,7 +7,7 @@ pub(crate) const MAX_MANAGED_BY: usize = 63;
 pub(crate) const MAX_SUBDOMAIN: usize = 253;
 
 /// Returns true if a value is a domain-prefixed path of at most 63 bytes (`IsDomainPrefixedPath`, `validateJobSpec`).
-pub(crate) fn is_managed_by(value: &str) -> bool {
+pub(crate) fn is_valid_managed_by(value: &str) -> bool {
     let parts = value
         .split_once('/')
         .filter(|_| value.len() <= MAX_MANAGED_BY);

@@ -18,7 +18,7 @@ impl Time {
     /// Parses RFC 3339 like `metav1.Time`, with `time.Parse(time.RFC3339, ...)`. Go accepts more than the standard: a one-digit
     /// hour, a comma before a fraction, offsets of up to 24:60.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut at = Digits(text.as_bytes());
+        let mut at = Cursor(text.as_bytes());
         let year = at.number(4)?;
         at.byte(b'-')?;
         let month = at.number(2).filter(|m| (1..=12).contains(m))?;
@@ -36,14 +36,14 @@ impl Time {
             return None;
         }
         let days = days_before(year, month).wrapping_add(day).wrapping_sub(1);
-        let of_day = hour
+        let second_of_day = hour
             .wrapping_mul(60)
             .wrapping_add(minute)
             .wrapping_mul(60)
             .wrapping_add(second);
         let seconds = days.wrapping_sub(DAYS_TO_1970).wrapping_mul(DAY);
         Some(Self {
-            seconds: seconds.wrapping_add(of_day).wrapping_sub(offset),
+            seconds: seconds.wrapping_add(second_of_day).wrapping_sub(offset),
             nanoseconds,
         })
     }
@@ -71,7 +71,7 @@ impl Time {
         self.seconds == year_1 && self.nanoseconds == 0
     }
 
-    /// Formats like `metav1.Time` is marshaled: whole seconds in UTC.
+    /// Marshals to JSON like `metav1.Time`: whole seconds in UTC, and `null` for the zero time.
     pub(crate) fn json(self) -> String {
         if self.is_zero() {
             return "null".to_owned();
@@ -104,9 +104,11 @@ impl Time {
 
     fn civil(self) -> Civil {
         let days = self.seconds.div_euclid(DAY).wrapping_add(DAYS_TO_1970);
-        let of_day = self.seconds.rem_euclid(DAY);
-        // At most one year too high, because an average year is a little shorter than 366 days.
-        let mut year = days.div_euclid(365).wrapping_add(1);
+        let second_of_day = self.seconds.rem_euclid(DAY);
+        // Too high, because the division ignores leap days (before the year 0, that each year has one): by up to 3 years in 2026, 8 in 9999.
+        // The loop corrects it.
+        let years = days.div_euclid(365).max(days.div_euclid(366));
+        let mut year = years.wrapping_add(1);
         while days_before(year, 1) > days {
             year = year.wrapping_sub(1);
         }
@@ -118,9 +120,9 @@ impl Time {
             year: Year(year),
             month,
             day: days.wrapping_sub(days_before(year, month)).wrapping_add(1),
-            hour: of_day.div_euclid(3600),
-            minute: of_day.div_euclid(60).rem_euclid(60),
-            second: of_day.rem_euclid(60),
+            hour: second_of_day.div_euclid(3600),
+            minute: second_of_day.div_euclid(60).rem_euclid(60),
+            second: second_of_day.rem_euclid(60),
         }
     }
 }
@@ -171,10 +173,10 @@ fn days_before(year: i64, month: i64) -> i64 {
     (1..month).fold(years, |days, m| days.wrapping_add(days_in(year, m)))
 }
 
-/// Rest of a text that is parsed.
-struct Digits<'a>(&'a [u8]);
+/// Unparsed rest of a text.
+struct Cursor<'a>(&'a [u8]);
 
-impl Digits<'_> {
+impl Cursor<'_> {
     fn byte(&mut self, wanted: u8) -> Option<()> {
         let (first, rest) = self.0.split_first()?;
         (*first == wanted).then(|| self.0 = rest)
@@ -234,7 +236,7 @@ impl Digits<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Time;
+    use super::{DAY, DAYS_TO_1970, Time, days_before};
 
     /// Each row of `times.tsv` is the output of Go.
     #[test]
@@ -247,6 +249,21 @@ mod tests {
             let go = cells.next().zip(cells.next());
             let go = go.map(|(text, json)| (text.to_owned(), json.to_owned()));
             assert_eq!(printed, go, "{row}");
+        }
+    }
+
+    /// `JobChecker` gets such times from `k8s_openapi`.
+    #[test]
+    fn times_before_the_year_0_are_formatted() {
+        for year in [-9998, -1600, -4, -1] {
+            let days = days_before(year, 6) - DAYS_TO_1970;
+            let printed = Time {
+                seconds: days * DAY,
+                nanoseconds: 0,
+            }
+            .go_string();
+            let expected = format!("-{:04}-06-01 00:00:00 +0000 UTC", -year);
+            assert_eq!(printed, expected);
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
     }
     match float_to_json(&plain).and_then(|json| serde_json::from_str(&json).ok()) {
         Some(number) => Scalar::Number(format_float(number)),
-        // Go reads a number that a float cannot represent as a string.
+        // Not a number, or out of range for a float (`1e999`), which Go resolves to a string too.
         None => Scalar::Text,
     }
 }

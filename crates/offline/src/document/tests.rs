@@ -25,7 +25,7 @@ fn malformed(text: &str) -> String {
     all.remove(0).unwrap_err()
 }
 
-/// Cases not covered by `tests/kubectl.rs`: kubectl rejects `%YAML`, and a tab before JSON is not indentation.
+/// Cases not covered by `tests/kubectl.rs`. The one with `%YAML` differs: kubectl rejects it.
 #[test]
 fn yaml_converts_to_json_as_in_kubectl() {
     for (yaml, expected) in [
@@ -129,9 +129,9 @@ fn errors_have_positions() {
     assert!(tab.starts_with("line 2, column "), "{tab}");
 }
 
-/// A "billion laughs" document is rejected before it is expanded.
+/// Covers a "billion laughs" document, and collections that are nested too deeply, in flow and block style.
 #[test]
-fn aliases_are_bounded() {
+fn aliases_and_nesting_are_bounded() {
     let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
     for level in 1..10 {
         let before = level - 1;
@@ -147,11 +147,7 @@ fn aliases_are_bounded() {
     let deep = malformed(&format!("a: {deep}"));
     assert!(deep.contains("recursion limit exceeded"), "{deep}");
     let deep: Vec<_> = (0..300).map(|i| " ".repeat(i) + "a:").collect();
-    let deep = deep.join(
-        "
-",
-    );
-    let deep = malformed(&deep);
+    let deep = malformed(&deep.join("\n"));
     assert!(deep.contains("nested deeper than 200 levels"), "{deep}");
 }
 

@@ -56,7 +56,7 @@ enum Value<'t> {
 struct Entry {
     key_span: Range<usize>,
     value: usize,
-    /// True for an entry from `<<`, which the mapping's own keys override.
+    /// True for an entry from `<<`. A key after the `<<` overrides it, and is not a duplicate.
     is_merged: bool,
 }
 
@@ -327,7 +327,7 @@ impl<'t> Builder<'_, 't> {
         Ok(())
     }
 
-    /// Stores the pending key of a mapping, as kubectl resolves it.
+    /// Stores the pending key of a mapping, and records it if it is a duplicate.
     fn set_key(&mut self, text: Cow<'t, str>, span: Range<usize>, is_merge: bool) {
         let Some(open) = self.open.last_mut() else {
             return;

@@ -8,7 +8,7 @@ use crate::object::custom::Nested;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::sorted::Sorted;
-use crate::upstream::names::is_managed_by;
+use crate::upstream::names::is_valid_managed_by;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/template", include_str!("template.md"))
@@ -87,7 +87,9 @@ fn orphan_reason<'k>(
         return Some(OrphanReason::Skipped);
     };
     match nested.kind.constraint {
-        ValueConstraint::Path if !is_managed_by(value) => return Some(OrphanReason::RejectedValue),
+        ValueConstraint::Path if !is_valid_managed_by(value) => {
+            return Some(OrphanReason::RejectedValue);
+        }
         ValueConstraint::OneOf(values) if !values.contains(&value) => {
             return Some(OrphanReason::OneOf(values));
         }

@@ -53,11 +53,11 @@ impl<'a> SuspendedJobUpdate<'a> {
         if release < Release::V1_36 {
             return is_not_started;
         }
-        status.active == 0 && (is_not_started || self.has_condition())
+        status.active == 0 && (is_not_started || self.has_suspended_condition())
     }
 
     /// Returns true if the controller has set the condition `Suspended`.
-    fn has_condition(&self) -> bool {
+    fn has_suspended_condition(&self) -> bool {
         let conditions = self.old.status.conditions;
         conditions.is_true(ConditionTypes::SUSPENDED)
     }
@@ -91,7 +91,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         };
         findings.push(immutable(path, "field is immutable"));
     } else if release == Release::V1_36
-        && !job.has_condition()
+        && !job.has_suspended_condition()
         && !has_same_directives(new, old, release)
     {
         findings.warn(immutable(

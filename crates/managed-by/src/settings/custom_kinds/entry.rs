@@ -12,7 +12,7 @@ use crate::decode::{Node, Path, Type, quote_or_size};
 use crate::kind::{self, EXTERNAL_CONTROLLERS, FieldLocation, Kind, StatusRules, ValueConstraint};
 use crate::settings::error::SettingsError;
 use crate::settings::parser::{Parser, declare_keys};
-use crate::upstream::names::is_managed_by;
+use crate::upstream::names::is_valid_managed_by;
 
 declare_keys!(Key {
     "group" => Group,
@@ -138,7 +138,7 @@ impl<'a> CustomKind<'a> {
     /// Returns true if the kind's own API accepts a value.
     pub(in crate::settings) fn accepts(&self, value: &str) -> bool {
         match &self.format {
-            DeclaredFormat::Path => is_managed_by(value),
+            DeclaredFormat::Path => is_valid_managed_by(value),
             DeclaredFormat::Any => true,
             DeclaredFormat::OneOf(values) => values.iter().any(|v| v == value),
         }

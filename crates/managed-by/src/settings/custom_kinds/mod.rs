@@ -17,7 +17,7 @@ const PATH: Path<'_> = Path::Member(&Path::Root, "custom_kinds");
 
 const MAX_KINDS: usize = 64;
 
-/// The undecoded section. It is decoded for requests about unknown kinds.
+/// The undecoded section. Each method decodes it again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CustomKinds<'a> {
     pub(super) section: Option<Raw<'a>>,
@@ -48,7 +48,7 @@ impl<'a> CustomKinds<'a> {
         self,
         wanted: &GroupVersionKind<'_>,
     ) -> Result<Option<CustomKind<'a>>, SettingsErrors> {
-        let mut parser = Parser::without_semantic_checks();
+        let mut parser = Parser::without_duplicate_checks();
         for (index, entry) in self.entries(&mut parser).iter().enumerate() {
             let has_value = |key: &str, wanted: &str| {
                 let keys = entry.entries();
@@ -65,12 +65,12 @@ impl<'a> CustomKinds<'a> {
     }
 
     pub(super) fn is_empty(self) -> bool {
-        self.entries(&mut Parser::without_semantic_checks())
+        self.entries(&mut Parser::without_duplicate_checks())
             .is_empty()
     }
 
     pub(super) fn names(self) -> Vec<Cow<'a, str>> {
-        let entries = self.entries(&mut Parser::without_semantic_checks());
+        let entries = self.entries(&mut Parser::without_duplicate_checks());
         let keys = |entry: &Node<'a>| entry.entries().into_owned();
         let keys = entries.iter().flat_map(keys);
         keys.filter(|(name, _)| name == "kind")
@@ -80,13 +80,15 @@ impl<'a> CustomKinds<'a> {
 
     /// Returns the entries for a kind's name. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn named(self, name: &str) -> Vec<CustomKind<'a>> {
-        let all = self.all(&mut Parser::without_semantic_checks());
+        let all = self.all(&mut Parser::without_duplicate_checks());
         all.into_iter().filter(|kind| kind.kind == name).collect()
     }
 
-    /// Returns the entry whose built-in controller has a name. Ignores problems, which [`CustomKinds::check`] reports.
+    /// Returns the entry with this reserved value. Ignores problems, which [`CustomKinds::check`] reports.
     pub(super) fn reconciled_by(self, controller: &str) -> Option<CustomKind<'a>> {
-        let mut all = self.all(&mut Parser::without_semantic_checks()).into_iter();
+        let mut all = self
+            .all(&mut Parser::without_duplicate_checks())
+            .into_iter();
         all.find(|kind| kind.reserved_value.as_deref() == Some(controller))
     }
 
@@ -114,7 +116,7 @@ impl<'a> CustomKinds<'a> {
             let earlier = all.iter().take(index).position(same);
             if let Some(earlier) = earlier.filter(|_| !kind.kind.is_empty()) {
                 let text = format!(
-                    "{} of {} is declared by item {earlier} already",
+                    "{} of {} is already declared by item {earlier}",
                     kind.kind, kind.group
                 );
                 parser.push(SettingsError::semantic(&path, text));

@@ -132,9 +132,8 @@ impl<'a> DeclaredStatus<'a> {
                 contains_path(declared, other) || contains_path(other, declared)
             };
             if let Some((other, _)) = paths.iter().find(overlaps_path) {
-                let quote_or_size = quote_or_size(declared, "path");
-                let text =
-                    format!("Invalid value: {quote_or_size}: overlaps with a path of `{other}`");
+                let quoted = quote_or_size(declared, "path");
+                let text = format!("Invalid value: {quoted}: overlaps with a path of `{other}`");
                 parser.push(SettingsError::semantic(&Path::Member(path, key), text));
             }
             paths.push((key, declared));
@@ -226,7 +225,7 @@ impl<'a> DeclaredMatcher<'a> {
     }
 }
 
-/// Returns true if a path is equal to another one, or leads into it.
+/// Returns true if `other` is equal to `path`, or is a field below it.
 fn contains_path(path: &str, other: &str) -> bool {
     let rest = other.strip_prefix(path);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

@@ -23,14 +23,17 @@ pub(super) const VERSIONS_LIST: ListSchema<'_> = ListSchema {
 
 pub(super) const VALUES_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_VALUES,
-    empty_hint: Some("; write any to mean all"),
-    ..ListSchema::new("path, any, or a list of values", &validate_value)
+    empty_hint: Some("; write \"any\" to accept every value"),
+    ..ListSchema::new("\"path\", \"any\", or a list of values", &validate_value)
 };
 
 pub(super) const FIELD_VALUES_LIST: ListSchema<'_> = ListSchema {
     max_items: MAX_VALUES,
     empty_hint: Some(""),
-    ..ListSchema::new("a list of words", &validate_value)
+    ..ListSchema::new(
+        "a list of field values, such as [Succeeded]",
+        &validate_value,
+    )
 };
 
 pub(super) const COUNTERS_LIST: ListSchema<'_> = ListSchema {
@@ -57,7 +60,7 @@ fn validate_version(version: &str) -> Option<Rejection> {
     (!is_name(version)).then(|| "must be a version, such as v1alpha1".into())
 }
 
-/// Validates a kind like `spec.names.kind` of a CRD: a label in lowercase.
+/// Validates a kind like `spec.names.kind` of a CRD: starts with an uppercase letter, and is a valid label when lowercased.
 pub(super) fn validate_kind_name(kind: &str) -> Option<Rejection> {
     let is_valid =
         is_name(&kind.to_ascii_lowercase()) && kind.starts_with(|c: char| c.is_ascii_uppercase());
