@@ -122,7 +122,7 @@ def start_load(pool, port, policy, body, seconds):
 
 
 def measure(pool, port):
-    """Returns the rows of the table, and the limits that the policy exceeds with the smaller settings."""
+    """Returns the rows of the table, and the limits that the policy exceeds with the settings `{}`."""
     rows, problems = "", []
     for size, length, rounds in SIZES:
         body, times, counts = review(length), {name: [] for name in NAMES}, dict.fromkeys(NAMES, 0)
@@ -131,7 +131,7 @@ def measure(pool, port):
             for _ in range(rounds):
                 for name in order:
                     times[name].append(send(connection, name, body))
-                # Rotate the order in each turn.
+                # Rotate the order after each round.
                 order.append(order.pop(0))
         for _ in range(TURNS):
             for name in NAMES:

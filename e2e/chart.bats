@@ -21,7 +21,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
 @test "without a cluster, the error lists each missing value" {
   assert_fails_with 'projects.jobset.enabled: must be true or false' offline --set role=worker
   for value in projects.kubernetes.statusWriters projects.kueue.enabled projects.trainer.enabled kubernetesVersion; do [[ $output == *"- $value: "* ]]; done
-  # For a worker without JobSet, but also without the Job controller's service account.
+  # ci/offline-values.yaml sets all required values. Without one of them, rendering fails.
   assert_fails_with 'projects.kubernetes.statusWriters: must list the usernames of the controllers of Kubernetes, because service accounts cannot be looked up without a cluster' \
     offline --values "$CHART/ci/offline-values.yaml" --set role=worker,projects.kubernetes.statusWriters=null
 }
@@ -80,7 +80,7 @@ EOF
   done
 }
 
-@test "service accounts are found under every name in docs/reference/status-writers.md, if a ClusterRoleBinding names them" {
+@test "JobSet's service account is found under every name in docs/reference/status-writers.md, if a ClusterRoleBinding names it" {
   for account in jobset-system/jobset-controller kubeflow-system/jobset-controller-manager kubeflow-system/jobset-controller; do
     kubectl create namespace "${account%/*}" || true
     kubectl create serviceaccount -n "${account%/*}" "${account#*/}"
@@ -134,7 +134,7 @@ EOF
     'namespaces[0].delegation=no' 'controllers.kubernetes\.io/job-controller.kinds={Job}' 'settings.builtin_status_writers.Foo={ana}' module.tagg=v1; do
     assert_fails_with "values don't meet the specifications of the schema" render_chart cluster worker --set "$wrong"
   done
-  # The JSON Schema cannot express these rules.
+  # The JSON Schema cannot express the next two rules.
   assert_fails_with 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
   assert_fails_with 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' render_chart cluster worker \

@@ -22,7 +22,7 @@ pub struct Request<'a> {
     pub(crate) state: &'a State<'a>,
     /// The object before an update.
     pub(crate) old: Option<&'a State<'a>>,
-    /// True for one of the two requests that a change of the status and the rest becomes.
+    /// True for each of the two requests for an event that changes both the status and other fields.
     pub(crate) is_split_update: bool,
     pub(crate) namespace: &'a str,
     pub(crate) user: RequestUser<'a>,

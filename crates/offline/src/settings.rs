@@ -22,9 +22,9 @@ pub struct SettingsText<'t> {
 }
 
 impl<'t> SettingsText<'t> {
-    /// Finds the settings in a text: the settings of each policy in Kubewarden manifests or in a PolicyServer policies
-    /// file, or else the only document in the text. An empty text has no settings. If there are several policies, the
-    /// settings of policies whose module is not of this project are returned separately, as the second list.
+    /// Finds the settings in a text: the settings of each policy in Kubewarden manifests or in a PolicyServer policies file, and
+    /// each document that is not a manifest. Other manifests and an empty text have none. If there are several policies, the
+    /// settings of policies whose module is not of this project are returned as the second list.
     ///
     /// # Errors
     /// Returns the first syntax error, with its position.
@@ -77,7 +77,7 @@ impl<'t> SettingsText<'t> {
 
 /// A policy in a document, or standalone settings.
 struct Policy<'j> {
-    /// True for standalone settings, and if the module's name looks like a module of this project:
+    /// True for standalone settings, for policies without a module, and if the module's name looks like this project's:
     /// `.../managed-by-policy:v1`, `annotated-policy.wasm`.
     is_this_policy: bool,
     /// Path of the settings in the document.
@@ -152,14 +152,16 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
     policies
 }
 
-/// Returns settings as JSON, overridden with a release and rule enforcements. The library rejects settings that are not an
-/// object.
+/// Returns settings as JSON, overridden with a release and rule enforcements. `null` is the default settings. Other text than a JSON
+/// object is returned unchanged, and the library rejects it.
 pub fn with_overrides(
     json: &str,
     release: Option<Release>,
     rules: &[(&str, Enforcement)],
 ) -> String {
-    let mut settings = serde_json::from_str(json).unwrap_or(Value::Null);
+    let Ok(mut settings) = serde_json::from_str(json) else {
+        return json.to_owned();
+    };
     let overrides = |value: &mut Value, values: Vec<(&str, &str)>| {
         if value.is_null() {
             *value = Value::Object(Map::new());

@@ -32,8 +32,8 @@ const WRONG_LOCATIONS: [&[&str]; 6] = [
 ];
 
 impl Evaluator<'_> {
-    /// Returns the fields of an object that were probably meant to be its `managedBy`. Labels and annotations are skipped.
-    /// For custom kinds from the settings, only siblings of the field are checked.
+    /// Returns the fields of an object that were probably meant to be its `managedBy`. Labels and annotations are skipped. For
+    /// custom kinds from the settings, only siblings that differ in case, `-` or `_` are returned, and no other typos.
     pub fn unknown_fields(
         &self,
         object: &Object<'_>,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_accept_the_same_fields() {
+    fn custom_kinds_are_only_checked_for_siblings() {
         let declared = "{\"custom_kinds\": [{\"group\": \"a.io\", \"versions\": [\"v1\"], \"kind\": \"Run\", \"plural\": \"runs\", \"managed_by_path\": \"spec.run.managedBy\"}]}";
         let object = |kind: &str, rest: &str| {
             format!("{{\"apiVersion\": \"a.io/v1\", \"kind\": \"{kind}\", {rest}}}")
@@ -173,17 +173,5 @@ mod tests {
     fn existing_field_is_not_suggested() {
         let job = "{\"apiVersion\": \"batch/v1\", \"kind\": \"Job\", \"spec\": {\"managedBy\": \"a.io/x\", \"managedby\": 1}}";
         assert_eq!(found(job, "{}"), ["spec.managedby spec.managedBy -"]);
-        for job in [
-            "{\"spec\": []}",
-            "{\"spec\": {\"template\": 1}, \"metadata\": []}",
-        ] {
-            let job = job.replacen(
-                '{',
-                "{\"apiVersion\": \"batch/v1\", \"kind\": \"CronJob\", ",
-                1,
-            );
-            let document = Document::parse_all(&job).remove(0).unwrap();
-            assert_eq!(manifest::objects(&document).len(), 1);
-        }
     }
 }

@@ -19,9 +19,9 @@ pub struct Unwrapper {
 #[derive(Debug, Clone, Copy)]
 enum Format {
     Plain,
-    Cri,
+    TimestampPrefix,
     Docker,
-    CloudWatch,
+    FilterLogEvents,
 }
 
 /// Number of bytes needed to detect the format.
@@ -69,16 +69,16 @@ impl Unwrapper {
         let line = std::mem::take(&mut self.line);
         // Lines of the other stream may interrupt an event.
         let stream = line.split(|byte| *byte == b' ').nth(1);
-        let is_error = matches!(format, Format::Cri) && stream == Some(b"stderr");
+        let is_error = matches!(format, Format::TimestampPrefix) && stream == Some(b"stderr");
         if !self.event.is_empty() && is_error != self.is_error {
             return to.push(b'\n');
         }
         self.is_error = is_error;
         let (text, continues) = match format {
             Format::Plain => (line, false),
-            Format::Cri => parse_cri_line(&line),
+            Format::TimestampPrefix => parse_prefixed_line(&line),
             Format::Docker => parse_docker_line(&line),
-            Format::CloudWatch => (parse_cloudwatch_line(&line), false),
+            Format::FilterLogEvents => (parse_message_line(&line), false),
         };
         // Other programs may write to the same log.
         if !self.event.is_empty() || text.starts_with(b"{") {
@@ -100,12 +100,12 @@ impl Format {
         if start.starts_with(b"{\"log\":\"") {
             Self::Docker
         } else if inner.starts_with(b"\"events\"") {
-            Self::CloudWatch
+            Self::FilterLogEvents
         } else if matches!(
             start,
             [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, b'T', ..]
         ) {
-            Self::Cri
+            Self::TimestampPrefix
         } else {
             Self::Plain
         }
@@ -114,7 +114,7 @@ impl Format {
 
 /// Parses `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` instead of `F` if the next line continues the text, and
 /// `2026-11-22T13:10:37.429Z {...}`.
-fn parse_cri_line(line: &[u8]) -> (Vec<u8>, bool) {
+fn parse_prefixed_line(line: &[u8]) -> (Vec<u8>, bool) {
     let mut words = line.splitn(4, |byte| *byte == b' ');
     let (_, stream, tag, text) = (words.next(), words.next(), words.next(), words.next());
     if let (Some(b"stdout" | b"stderr"), Some(tag), Some(text)) = (stream, tag, text) {
@@ -138,7 +138,7 @@ fn parse_docker_line(line: &[u8]) -> (Vec<u8>, bool) {
 }
 
 /// Returns the event in a line `"message": "{...}",`.
-fn parse_cloudwatch_line(line: &[u8]) -> Vec<u8> {
+fn parse_message_line(line: &[u8]) -> Vec<u8> {
     let text = line.trim_ascii().strip_prefix(b"\"message\":");
     let text = text.unwrap_or_default().trim_ascii();
     let text = text.strip_suffix(b",").unwrap_or(text);

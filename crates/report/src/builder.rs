@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, Enforcement, Kind, MergedFinding, Reconciler, Release, ReleaseSet, Settings,
-    evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, Release, ReleaseSet,
+    Settings, evaluate, exercised_rules, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -109,33 +109,44 @@ impl<'s> ReportBuilder<'s> {
 
     /// Adds a write: `request` is the decoded admission request, and `value` the same request as JSON. Writes to objects of other
     /// controllers are skipped.
-    pub fn add(&mut self, request: &AdmissionRequest<'_>, value: &Value, location: &WriteLocation) {
+    ///
+    /// # Errors
+    /// Fails with a message if the object is malformed. Objects of custom kinds are decoded here.
+    pub fn add(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+        value: &Value,
+        location: &WriteLocation,
+    ) -> Result<(), String> {
+        let evaluation = evaluate(
+            request,
+            &self.settings,
+            Some(self.releases.iter().copied().collect()),
+        );
+        if let Decision::Denied { code: 400, message } = &evaluation.verdict().decision {
+            return Err(message.clone());
+        }
         let write = WriteObjects::from_request(value);
         let object = with_kind(request, &self.settings, |kind| {
             reconciled_object_name(kind, &write, request, &self.controller)
         });
-        // Unknown kinds are ignored.
+        // Ignore unknown kinds, and custom kinds whose declaration is invalid.
         let (Ok(Some(object)), Ok(rules)) = (object, exercised_rules(request, &self.settings))
         else {
-            return;
+            return Ok(());
         };
         let object = match object {
             Ok(object) => object,
             Err(other) => {
                 let count = self.other_controller_writes.entry(other).or_default();
                 *count = count.saturating_add(1);
-                return;
+                return Ok(());
             }
         };
         self.writes = self.writes.saturating_add(1);
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
-        let evaluation = evaluate(
-            request,
-            &self.settings,
-            Some(self.releases.iter().copied().collect()),
-        );
         let findings = evaluation.findings().iter();
         let denials: Vec<&MergedFinding<'_>> = findings
             .filter(|finding| {
@@ -161,6 +172,7 @@ impl<'s> ReportBuilder<'s> {
             .entry(object)
             .or_default()
             .add(recorded_write(&write, location, &denials));
+        Ok(())
     }
 
     /// Counts records that could not be evaluated, such as truncated lines.
@@ -366,7 +378,7 @@ fn recorded_write(
     let operation = match (write.old.is_null(), write.is_status) {
         (true, _) => "created",
         (false, true) => "status updated",
-        (false, false) => "spec updated",
+        (false, false) => "updated",
     };
     let field = if write.is_status || is_in_status {
         "status"

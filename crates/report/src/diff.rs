@@ -31,7 +31,7 @@ pub(crate) fn diff_lines(field: &str, before: &Value, after: &Value) -> Vec<Diff
     lines
 }
 
-/// Adds the lines of a value that exists before and after the change. `label` is the key, or `- ` for an item of an array.
+/// Adds the lines of a value that exists before and after the change. `label` is the key with its colon, or `-` for an item.
 fn diff_value(lines: &mut Vec<DiffLine>, indent: &str, label: &str, before: &Value, after: &Value) {
     let inner = format!("{indent}  ");
     match (before, after) {

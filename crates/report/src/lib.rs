@@ -22,12 +22,12 @@
 //! let request = AdmissionRequest::from_json(json.as_bytes())?;
 //! let location = WriteLocation { source: "watch.ndjson".to_owned(), line: 1, time: None };
 //! let mut builder = ReportBuilder::new("acme.io/runner");
-//! builder.add(&request, &value, &location);
+//! builder.add(&request, &value, &location)?;
 //! let report = builder.finish();
 //! let decreased = report.rule("job-status/failed-decreased").unwrap();
 //! assert_eq!(decreased.results[0].denied, 1);
 //! assert_eq!(report.headline(), "status denied by 1.30 to 1.37");
-//! # Ok::<(), managed_by::DecodeError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod badge;

@@ -75,8 +75,8 @@ fn page(report: &ConformanceReport) -> Markup {
 fn summary(report: &ConformanceReport) -> Markup {
     html! {
         p {
-            "The recording has " (report.writes) " writes to " (report.objects) " objects of this controller, "
-            (report.status_writes) " of them to a status. At least one release denies " (report.denied_writes) " of the writes. "
+            "Writes to objects of this controller: " (report.writes) ". Objects: " (report.objects) ". "
+            "Status writes: " (report.status_writes) ". Writes that at least one release denies: " (report.denied_writes) ". "
             @if report.other_controller_writes > 0 { "Skipped writes to objects of other controllers: " (report.other_controller_writes) ". " }
         }
         @if report.skipped == 0 { p { (badge::markup(report)) } }
@@ -175,7 +175,7 @@ fn untested(report: &ConformanceReport) -> Markup {
     let count = report.untested_rules().count();
     html! {
         @if count > 0 {
-            p { (count) " rules are untested in every release: record Jobs that exercise them." }
+            p { "Rules that are untested in every release: " (count) ". Record workloads that exercise them." }
         }
     }
 }
@@ -197,14 +197,14 @@ fn histories(report: &ConformanceReport) -> Markup {
     html! {
         @if report.denied_objects.is_empty() { p { "None." } }
         @for (index, history) in report.denied_objects.iter().enumerate() { (object_section(index, history)) }
-        @if report.omitted_objects > 0 { p { "And " (report.omitted_objects) " more objects." } }
+        @if report.omitted_objects > 0 { p { "Further objects with denied writes: " (report.omitted_objects) "." } }
     }
 }
 
 fn object_section(object: usize, history: &ObjectHistory) -> Markup {
     html! {
         h3 { (history.object) }
-        @if history.omitted_writes > 0 { p { (history.omitted_writes) " more writes are omitted." } }
+        @if history.omitted_writes > 0 { p { "Omitted writes: " (history.omitted_writes) "." } }
         ol {
             @for (index, write) in history.writes.iter().enumerate() {
                 li.write id=(anchor(object, index)) { (write_section(write)) }

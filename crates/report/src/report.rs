@@ -1,4 +1,4 @@
-//! The data of a report. Its JSON has the same names in camel case.
+//! The data of a report. Its JSON has the same names in camel case, except for `format`.
 
 use std::fmt;
 
@@ -29,7 +29,6 @@ pub struct ConformanceReport {
     /// Number of writes that at least one release denies.
     pub denied_writes: u64,
     /// Number of skipped writes to objects of other controllers.
-    #[serde(rename = "otherControllers")]
     pub other_controller_writes: u64,
     /// Number of records that could not be evaluated. If there are any, the report has no result.
     pub skipped: u64,
@@ -120,7 +119,7 @@ pub struct RecordedWrite {
     /// Time of the write, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// Type of write: `created`, `spec updated` or `status updated`.
+    /// Type of write: `created`, `updated` or `status updated`.
     pub operation: &'static str,
     /// Denials; empty if every release allows the write.
     pub denials: Vec<Denial>,

@@ -1,4 +1,4 @@
-//! Reports on recorded controllers, and on recordings with added mistakes.
+//! Tests reports on the recordings of real controllers, and on constructed writes.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocation) {
     let json = request.to_string();
     let parsed = AdmissionRequest::from_json(json.as_bytes()).unwrap();
-    builder.add(&parsed, request, location);
+    builder.add(&parsed, request, location).unwrap();
 }
 
 fn report(controller: &str, requests: &[Value]) -> ConformanceReport {
@@ -41,7 +41,8 @@ fn recorded(stream: &str) -> Vec<Value> {
 #[test]
 fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // 1.31 denies a suspended Job without completions, and 1.30 its success criteria, see `docs/explanation/parity.md`.
+    // 1.31 denies a suspended Job with `completions: 0` that finishes without `startTime`, and 1.30 denies `SuccessCriteriaMet` of
+    // a Job that is not Indexed, see `docs/reference/job-status.md`.
     assert_eq!(
         report.headline(),
         "status denied by 1.30 to 1.31, conforms to 1.32 to 1.37"
@@ -58,8 +59,8 @@ fn job_controller_conforms_since_1_32() {
     let without_start_time = report.rule("job-status/finished-without-start-time");
     assert_eq!(without_start_time.unwrap().results[1].denied, 1);
     assert!(report.other_controller_writes > 0);
-    // No template of a suspended Job changes. Writes exercise the other rules if a counter could decrease, or if they count pods of
-    // a Job without index lists.
+    // In this recording, no template of a suspended Job changes. A write exercises the next two rules if the counter could decrease
+    // and the last two if `succeeded` or `failed` changes while the Job must not have the index list.
     for (rule, writes) in [
         ("job-spec/scheduling-directives", 0),
         ("job-status/failed-decreased", 14),
@@ -262,7 +263,7 @@ fn markdown_shows_denied_writes_as_a_diff() {
         .collect();
     assert_eq!(changed, ["-   failed: 2", "+   failed: 1"]);
     assert!(change.lines().all(|line| line.len() < 210), "{change}");
-    // A name is code in one line, even with a backtick.
+    // A name with a backtick and a newline becomes inline code in one line.
     assert!(
         markdown.contains("\n``Job.batch a/`<pi>` # x`` status updated, "),
         "{markdown}"

@@ -13,13 +13,12 @@ pub const METADATA_SECTION: &str = "io.kubewarden.metadata";
 /// # Errors
 /// If the bytes are not a wasm module, or the section is not JSON.
 pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
-    let invalid = |e: &dyn std::fmt::Display| Error::Metadata(e.to_string());
     for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::CustomSection(section) = payload.map_err(|e| invalid(&e))?
+        if let Payload::CustomSection(section) = payload.map_err(load_error)?
             && section.name() == METADATA_SECTION
         {
             let json = serde_json::from_slice(section.data());
-            return json.map(Some).map_err(|e| invalid(&e));
+            return json.map(Some).map_err(|e| Error::Metadata(e.to_string()));
         }
     }
     Ok(None)
@@ -30,15 +29,18 @@ pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
 /// # Errors
 /// If the bytes are not a wasm module.
 pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
-    let invalid = |e: wasmparser::BinaryReaderError| Error::Metadata(e.to_string());
     let mut imports = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::ImportSection(section) = payload.map_err(invalid)? {
+        if let Payload::ImportSection(section) = payload.map_err(load_error)? {
             for import in section {
-                let import = import.map_err(invalid)?;
+                let import = import.map_err(load_error)?;
                 imports.push(format!("{}.{}", import.module, import.name));
             }
         }
     }
     Ok(imports)
+}
+
+fn load_error(error: wasmparser::BinaryReaderError) -> Error {
+    Error::Load(error.to_string())
 }

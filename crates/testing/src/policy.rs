@@ -16,7 +16,7 @@ use wasmi::{
 use crate::library::ValidationResponse;
 use crate::{Error, admission, module};
 
-/// Fuel limit of a call, higher than what fits into PolicyServer's timeout of two seconds.
+/// Fuel limit of a call: more than a call can consume within PolicyServer's timeout of two seconds. Unit tests use less.
 const FUEL: u64 = if cfg!(test) {
     50_000_000
 } else {
@@ -69,7 +69,7 @@ impl Policy {
     /// Compiles an annotated module.
     ///
     /// # Errors
-    /// Fails if wasmi rejects the module, or if its metadata lacks protocol version v1, with which PolicyServer would not start.
+    /// Fails if wasmi rejects the module, or if its metadata lacks protocol version v1, without which PolicyServer does not start.
     pub fn load(wasm: &[u8]) -> Result<Self, Error> {
         let metadata = module::metadata(wasm)?.ok_or(Error::NoProtocolVersion)?;
         if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {

@@ -47,10 +47,12 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
                 };
                 // A parsed request can be serialized.
                 let value = serde_json::to_value(request).unwrap_or_default();
-                let added =
-                    request.with_request(|request| builder.add(request, &value, &recorded_at));
-                if let Err(e) = added {
-                    let skipped = SkippedRecord::new(SkipReason::Malformed, e.to_string());
+                let added = request
+                    .with_request(|request| builder.add(request, &value, &recorded_at))
+                    .map_err(|e| e.to_string())
+                    .flatten();
+                if let Err(message) = added {
+                    let skipped = SkippedRecord::new(SkipReason::Malformed, message);
                     errors.skip(&position, &request.object(), &skipped);
                 }
             });

@@ -38,7 +38,7 @@ fn totals(totals: &WriterTotals) -> String {
     let skipped = totals.skipped.values().copied();
     let others = counts(&[
         (skipped.fold(0, u64::saturating_add), "could not be read"),
-        (totals.unknown_reconciler, "without the object"),
+        (totals.unknown_reconciler, "with unknown delegation"),
         (totals.rejected, "rejected by the API server"),
         (totals.other, "of other kinds"),
     ]);

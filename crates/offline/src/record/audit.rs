@@ -24,7 +24,7 @@ pub(crate) struct Write<'a> {
 pub(crate) struct AuditedWrite<'a> {
     pub(crate) event: Members<'a>,
     pub(crate) verb: Cow<'a, str>,
-    /// API group of the resource; the version and the plural are of the resource too.
+    /// API group in `objectRef`. `group`, `version` and `resource` (the plural) identify the written resource.
     pub(crate) group: Cow<'a, str>,
     pub(crate) version: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,

@@ -41,8 +41,8 @@ pub(crate) enum WatchEventType {
     Listed,
 }
 
-/// Parses the records in one part of a stream, each with the number of preceding lines. Values need not be separated by
-/// newlines.
+/// Parses the records in one part of a stream. The callback gets the number of lines in the part before a JSON error, and 0 for any
+/// other record. Values need not be separated by newlines.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(usize, Result<Record<'a>, SkippedRecord>),
@@ -124,8 +124,8 @@ fn lines_before(text: &str, error: &serde_json::Error) -> usize {
     error.line().saturating_sub(past).saturating_sub(1)
 }
 
-/// Splits a watch event in the form that kube-apiserver writes into its type and its object. This avoids parsing the event
-/// just to find the object, which would take an eighth of a replay's time.
+/// Splits a watch event, formatted as kube-apiserver writes it, into type and object. Returns [`None`] for other layouts and event
+/// types. This avoids parsing the event to find the object, which takes an eighth of a replay's time.
 fn watch_event_line(text: &str) -> Option<(WatchEventType, &str)> {
     let rest = text.strip_prefix("{\"type\":\"")?;
     let (event, rest) = rest.split_once('"')?;

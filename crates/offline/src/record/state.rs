@@ -21,7 +21,7 @@ pub(crate) struct State<'a> {
     pub(crate) items: Option<&'a str>,
     /// The object's JSON text in the input.
     pub(crate) text: &'a str,
-    /// The parsed object, cached if several requests need it.
+    /// The parsed object, cached while a recording is read. [`None`] in a manifest.
     object: Option<DecodedObject<'a>>,
 }
 

@@ -1,6 +1,6 @@
 //! Processes items in parallel, if enabled.
 
-/// Number of documents that a core processes at a time.
+/// Number of items that a thread processes at a time.
 const CHUNK: usize = 64;
 
 /// Applies a function to each item, in chunks on all cores. Results keep their order.

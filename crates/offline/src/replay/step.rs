@@ -20,7 +20,7 @@ pub struct RecordPosition {
     pub time: Option<String>,
 }
 
-/// A reported step of a history: a request with findings, or a record that could not be evaluated.
+/// A reported step of a history: a request or stored object with findings, or a record that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Position of the record.
@@ -34,7 +34,7 @@ pub struct Step {
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepResult {
-    /// A request with findings.
+    /// A request or stored object with findings.
     Evaluated(Box<EvaluatedRequest>),
     /// A record that could not be evaluated.
     Skipped(SkippedRecord),
@@ -84,7 +84,7 @@ pub(super) struct RecordedRequest<'c> {
 }
 
 impl Task<'_> {
-    /// Returns true for one of the two requests that a change of both the status and other fields becomes.
+    /// Returns true if the task is one of the two requests for an event that changes both the status and other fields.
     pub(super) fn is_split_update(&self) -> bool {
         matches!(self, Self::Evaluate(recorded) if recorded.request.is_split_update)
     }

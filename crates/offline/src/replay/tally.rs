@@ -17,8 +17,6 @@ use crate::skipped::{SkipReason, SkippedRecord};
 pub struct Tally {
     /// Number of documents read.
     pub documents: u64,
-    /// Number of object states and writes in the documents.
-    pub states: u64,
     /// Number of evaluated requests.
     pub evaluated: u64,
     /// Number of denied requests.
@@ -88,7 +86,6 @@ impl Tally {
                 return None;
             }
             Task::Unsupported(state) => {
-                self.states = add(self.states, 1);
                 let kind = ObjectName::new(state).kind_and_group();
                 increment(self.unsupported.entry(kind).or_default());
                 return None;
@@ -98,13 +95,15 @@ impl Tally {
             }
             Task::Evaluate(recorded) => recorded,
         };
-        self.states = add(self.states, 1);
         let object = ObjectName::new(recorded.request.state);
         let position = position(recorded.time());
-        let mut report = match result? {
+        let mut report = match result?
+            .map_err(|e| e.to_string())
+            .and_then(reject_malformed)
+        {
             Ok(report) => *report,
-            Err(malformed) => {
-                let skipped = SkippedRecord::new(SkipReason::Malformed, malformed.to_string());
+            Err(message) => {
+                let skipped = SkippedRecord::new(SkipReason::Malformed, message);
                 return Some(self.skip(position, object, skipped));
             }
         };
@@ -189,6 +188,14 @@ impl Tally {
     /// Returns the number of records that could not be evaluated.
     pub fn skipped_count(&self) -> u64 {
         self.skipped.values().copied().fold(0, u64::saturating_add)
+    }
+}
+
+/// Returns the message if the object is malformed. Objects of custom kinds are decoded when they are evaluated.
+fn reject_malformed(report: Box<ObjectReport>) -> Result<Box<ObjectReport>, String> {
+    match report.decision {
+        Decision::Denied { code: 400, message } => Err(message),
+        _ => Ok(report),
     }
 }
 

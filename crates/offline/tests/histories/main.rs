@@ -19,16 +19,16 @@ fn cases<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(document.json()).unwrap()
 }
 
-/// Returns a value with members replaced; null removes a member.
-fn with(value: &Value, changes: &Value) -> Value {
+/// Applies a JSON merge patch (RFC 7396).
+fn merge_patch(value: &Value, changes: &Value) -> Value {
     let (Value::Object(members), Value::Object(changes)) = (value, changes) else {
         return changes.clone();
     };
     let mut members = members.clone();
     for (key, change) in changes {
-        let known = members.remove(key).unwrap_or_default();
+        let old = members.remove(key).unwrap_or_default();
         if !change.is_null() {
-            members.insert(key.clone(), with(&known, change));
+            members.insert(key.clone(), merge_patch(&old, change));
         }
     }
     Value::Object(members)

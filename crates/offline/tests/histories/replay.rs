@@ -1,5 +1,5 @@
-//! Replays recorded histories. Requests and verdicts must match the recorder's own reader, and records that cannot be
-//! evaluated must have a reason.
+//! Replays recorded histories. Requests and verdicts must match `managed_by_parity::trace`, a second reader of the same recordings.
+//! Records that cannot be evaluated must have a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::with;
+use crate::merge_patch;
 
 fn replay(evaluator: Evaluator<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {
     let mut replay = Replay::new(evaluator);
@@ -33,7 +33,7 @@ fn stream(name: &str) -> String {
     std::fs::read_to_string(format!("{directory}{name}.ndjson")).unwrap()
 }
 
-/// Returns the rules found in each request of a stream, by line.
+/// Returns line, operation and decision (true if allowed) of each request with findings in a stream.
 fn expected_steps(name: &str, evaluator: &Evaluator<'_>) -> Vec<(u64, String, bool)> {
     let requests = trace::requests(name).unwrap().into_iter().zip(1..);
     requests
@@ -81,17 +81,17 @@ fn layout_of_an_event_does_not_change_the_steps() {
     };
     let written = replayed(&text);
     assert!(written.0 > 20, "{}", written.0);
-    let laid_out = |event: &Value| format!("{event:#}\n");
+    let indented = |event: &Value| format!("{event:#}\n");
     assert_eq!(
-        replayed(&events.iter().map(laid_out).collect::<String>()),
+        replayed(&events.iter().map(indented).collect::<String>()),
         written
     );
-    let turned = |event: &Value| {
-        let (object, of_type) = (&event["object"], &event["type"]);
-        format!("{{\"object\":{object},\"type\":{of_type}}}\n")
+    let reordered = |event: &Value| {
+        let (object, event_type) = (&event["object"], &event["type"]);
+        format!("{{\"object\":{object},\"type\":{event_type}}}\n")
     };
     assert_eq!(
-        replayed(&events.iter().map(turned).collect::<String>()),
+        replayed(&events.iter().map(reordered).collect::<String>()),
         written
     );
 }
@@ -119,7 +119,7 @@ struct Case {
 }
 
 /// Formats a step as in the cases.
-fn in_a_line(step: &Step) -> String {
+fn format_step(step: &Step) -> String {
     let line = step.position.line;
     let found = match &step.result {
         StepResult::Skipped(record) => {
@@ -152,8 +152,8 @@ fn histories_match_their_expected_steps() {
             entry => {
                 let (what, changes) = entry.as_object().unwrap().iter().next().unwrap();
                 match &**what {
-                    "audit" => format!("{}\n", with(&cases.audit, changes)),
-                    what => event(what, &with(&cases.job, changes)),
+                    "audit" => format!("{}\n", merge_patch(&cases.audit, changes)),
+                    what => event(what, &merge_patch(&cases.job, changes)),
                 }
             }
         };
@@ -165,7 +165,7 @@ fn histories_match_their_expected_steps() {
         };
         let text = parts.concat();
         let (tally, steps) = replay(evaluator(), &[&text]);
-        let lines: Vec<_> = steps.iter().map(in_a_line).collect();
+        let lines: Vec<_> = steps.iter().map(format_step).collect();
         assert_eq!(lines, case.steps, "{case:?}");
         let sums = [
             tally.evaluated,
@@ -219,16 +219,16 @@ fn histories_match_their_expected_steps() {
             assert_eq!(is_allowed, is_stored, "{found:?}");
         }
         for (key, row) in &tally.rows {
-            let of_row = found.iter().filter(|(_, found)| {
-                let is_found = |of: &ReportedFinding| of.rule.id() == key.rule;
+            let in_row = found.iter().filter(|(_, found)| {
+                let is_found = |finding: &ReportedFinding| finding.rule.id() == key.rule;
                 found.operation.is_stored() == key.is_stored
                     && found.report.findings.iter().any(is_found)
             });
-            let (first, request) = of_row.clone().next().unwrap();
+            let (first, request) = in_row.clone().next().unwrap();
             assert_eq!((&row.first, &row.object), (&first.position, &first.object));
             assert_eq!(
                 (row.count, &row.user),
-                (of_row.count() as u64, &request.user)
+                (in_row.count() as u64, &request.user)
             );
         }
         // Chunk boundaries and later documents must not change the steps.
@@ -248,7 +248,7 @@ fn histories_match_their_expected_steps() {
 }
 
 #[test]
-fn recordings_give_the_requests_of_their_recorder() {
+fn replay_matches_the_parity_reader() {
     let mut denied = 0;
     for release in [Release::V1_30, Release::V1_36] {
         let evaluator = || Evaluator::new(Settings::for_release(release), None);
@@ -265,12 +265,12 @@ fn recordings_give_the_requests_of_their_recorder() {
             denied += tally.denied;
         }
     }
-    assert_eq!(denied, 103, "1.30, as in the vectors");
+    assert_eq!(denied, 103, "denied requests under 1.30 and 1.36");
 }
 
-/// Checks that chunks, layout and lists do not change the results.
+/// Checks that chunk boundaries and a restarted watch do not change the results.
 #[test]
-fn chunks_and_layout_do_not_change_the_results() {
+fn chunks_and_restarted_watches_do_not_change_the_results() {
     let text = stream("child-jobs");
     let evaluator = || Evaluator::new(Settings::default(), Some(ReleaseSet::all()));
     let (whole, steps) = replay(evaluator(), &[&text]);
@@ -317,27 +317,27 @@ fn requests(text: &str) -> Vec<Value> {
 fn serialized_request_has_the_intermediate_state() {
     let Cases { job, audit, .. } = crate::cases(include_str!("replay.yml"));
     let job = |managed_by: &str, failed: u64| {
-        with(
+        merge_patch(
             &job,
             &json!({"spec": {"managedBy": managed_by}, "status": {"failed": failed}}),
         )
     };
     let (old, new) = (job("a.io/x", 2), job("b.io/y", 1));
-    let new = with(&new, &json!({"metadata": {"resourceVersion": "6"}}));
-    let between = with(&new, &json!({"status": {"failed": 2}}));
+    let new = merge_patch(&new, &json!({"metadata": {"resourceVersion": "6"}}));
+    let between = merge_patch(&new, &json!({"status": {"failed": 2}}));
     let text = event("ADDED", &old) + &event("MODIFIED", &new);
-    let [_, update, of_status] = &*requests(&text) else {
+    let [_, update, status_update] = &*requests(&text) else {
         panic!("three requests");
     };
     assert_eq!((&update["object"], &update["oldObject"]), (&between, &old));
     assert_eq!(update.get("subResource"), None);
     assert_eq!(
-        (&of_status["object"], &of_status["oldObject"]),
+        (&status_update["object"], &status_update["oldObject"]),
         (&new, &between)
     );
-    assert_eq!(of_status["subResource"], "status");
+    assert_eq!(status_update["subResource"], "status");
     let create = json!({"verb": "create", "responseStatus": {"code": 201}, "responseObject": new});
-    let [request] = &*requests(&with(&audit, &create).to_string()) else {
+    let [request] = &*requests(&merge_patch(&audit, &create).to_string()) else {
         panic!("one request");
     };
     assert_eq!(request["object"].get("status"), None);

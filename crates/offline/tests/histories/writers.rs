@@ -7,7 +7,7 @@ use managed_by_offline::{StatusWriterCollector, complete_len};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::with;
+use crate::merge_patch;
 
 #[derive(Deserialize)]
 struct Cases {
@@ -26,7 +26,7 @@ struct Case {
     would_be_denied: u64,
     rejected: u64,
     other: u64,
-    undecided: u64,
+    unknown_reconciler: u64,
     /// The line, the reason and the text.
     skipped: Option<(u64, String, String)>,
     times: Option<(String, String)>,
@@ -34,7 +34,7 @@ struct Case {
     first: Option<Vec<u64>>,
 }
 
-/// Returns the writers in a log, and the problems with their lines.
+/// Returns the status writers in a log, and the line, reason and text of each skipped record.
 fn read(settings: &Value, text: &str) -> (StatusWriterLists, Vec<(u64, String, String)>) {
     let settings = settings.to_string();
     let mut writers = StatusWriterCollector::new(&settings).unwrap();
@@ -80,13 +80,15 @@ fn audit_logs_match_their_expected_writers() {
         let lines_of_log = case.log.iter().map(|changes| match changes {
             Value::String(line) => format!("{line}\n"),
             changes => {
-                format!("{}\n", with(&event, changes))
+                format!("{}\n", merge_patch(&event, changes))
             }
         });
         let (written, skipped) = read(&case.settings, &lines_of_log.collect::<String>());
         assert_eq!(lines(&written), case.writers, "{case:?}");
         let lists = written.builtin.iter().chain(&written.delegated);
-        let counts = lists.flat_map(|(_, writers)| writers).map(|of| of.writes);
+        let counts = lists
+            .flat_map(|(_, writers)| writers)
+            .map(|writer| writer.writes);
         let totals = &written.totals;
         assert_eq!(
             [
@@ -104,7 +106,7 @@ fn audit_logs_match_their_expected_writers() {
                 case.would_be_denied,
                 case.rejected,
                 case.other,
-                case.undecided,
+                case.unknown_reconciler,
                 u64::from(case.skipped.is_some()),
             ],
             "{case:?}"

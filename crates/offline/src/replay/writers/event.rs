@@ -27,7 +27,7 @@ pub(super) enum AuditEvent<'c> {
     Ignored,
     /// A status write of another kind.
     OtherKind,
-    /// A status write that was rejected, but not by the policy.
+    /// A status write that was rejected, but not by a status writer rule of the policy.
     Rejected,
     /// A status write whose event does not show whether the object is delegated.
     UnknownReconciler,
@@ -37,14 +37,14 @@ pub(super) enum AuditEvent<'c> {
 
 /// A status write to an object of a tracked kind.
 pub(super) struct StatusWrite<'c> {
-    /// Index of the tracked kind.
+    /// Index of the first tracked kind with the same name.
     pub(super) kind: usize,
     pub(super) reconciler: StatusReconciler<'c>,
     pub(super) user: String,
     pub(super) time: Option<Cow<'c, str>>,
-    /// True if the policy denied the write.
+    /// True if a status writer rule of the policy denied the write.
     pub(super) is_denied: bool,
-    /// True if the policy allowed the write despite a finding.
+    /// True if the policy allowed the write despite a finding of a status writer rule.
     pub(super) has_finding: bool,
 }
 
@@ -69,8 +69,8 @@ struct PolicyAnnotations<'c> {
 const STATUS_WRITER_PREFIX: &str = "status-writer/";
 
 impl TrackedKind {
-    /// Returns the tracked kind for a kind whose objects can be delegated themselves. The settings list writers for no other
-    /// kind.
+    /// Returns [`None`] for a kind such as CronJob, which only contains a workload template: the settings cannot list status
+    /// writers for it.
     pub(super) fn new(kind: &Kind<'_>) -> Option<Self> {
         (kind.field_location() == FieldLocation::Workload).then(|| Self {
             group: kind.group().to_owned(),
@@ -104,8 +104,8 @@ impl TrackedKind {
         }))
     }
 
-    /// Finds the kind of the audited resource. If several match, the one that serves the version wins. For other versions,
-    /// the API server sends a converted object (`matchPolicy: Equivalent`).
+    /// Finds the kind of the audited resource. If several match, the one that serves the version wins. Other versions match too,
+    /// because the API server converts their objects for the webhook (`matchPolicy: Equivalent`).
     fn find<'k>(kinds: &'k [Self], audited: &AuditedWrite<'_>) -> Option<&'k Self> {
         let mut matching = kinds
             .iter()
@@ -201,8 +201,8 @@ impl<'c> AuditEvent<'c> {
 }
 
 impl<'c> PolicyAnnotations<'c> {
-    /// Parses the policy's annotations. The API server prefixes each key with the webhook name, so both values must come
-    /// from the same webhook.
+    /// Parses the policy's annotations. The API server prefixes each key with the webhook name, so `mode` and `controller` must
+    /// come from the same webhook.
     fn new(annotations: &Members<'c>) -> Self {
         let mut parsed = Self::default();
         for (key, value) in annotations.iter() {

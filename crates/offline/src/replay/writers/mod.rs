@@ -37,16 +37,16 @@ type Users = BTreeMap<String, StatusWriter>;
 pub struct WriterTotals {
     /// Number of documents read.
     pub documents: u64,
-    /// Number of workload status writes that count, including writes denied by the policy.
+    /// Number of workload status writes that count, including writes denied by a status writer rule.
     pub writes: u64,
-    /// Number of those writes denied by the policy.
+    /// Number of those writes denied by a status writer rule.
     pub denied: u64,
     /// Number of those writes that the policy allowed despite a finding of a status writer rule: in mode `monitor`, or
     /// because the rule only warns.
     pub would_be_denied: u64,
     /// Times of the first and last of those writes, if the events contain them.
     pub times: Option<(String, String)>,
-    /// Number of status writes that the API server rejected for other reasons. They do not count.
+    /// Number of status writes rejected for other reasons, including other rules of the policy. They do not count.
     pub rejected: u64,
     /// Number of status writes of other kinds: unknown kinds, and kinds that only contain a workload template, such as
     /// CronJobs. They do not count.
@@ -66,7 +66,7 @@ pub struct StatusWriter {
     pub kinds: BTreeSet<String>,
     /// Number of writes.
     pub writes: u64,
-    /// Number of writes denied by the policy.
+    /// Number of writes denied by a status writer rule.
     pub denied: u64,
     /// Number of writes that the policy allowed despite a finding of a status writer rule.
     pub would_be_denied: u64,
@@ -74,7 +74,7 @@ pub struct StatusWriter {
     pub first: RecordPosition,
 }
 
-/// Status writers, in the order of the settings.
+/// Status writers, grouped as in the settings: `builtin_status_writers` by kind, `status_writers` by controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusWriterLists {
     /// Writers of the status of objects that are not delegated, by kind.
