@@ -14,8 +14,8 @@
 //!   findings and no warnings. `code` defaults to 422 for a denial. `message`, `warnings` and `annotations` are compared if
 //!   present; `annotations: {}` means none.
 //!
-//! Each case also checks two properties: the policy's own rules allow an update that leaves the object unchanged, and the order of
-//! keys in the settings does not affect the response.
+//! Each case without `payload` also checks two properties: the policy's own rules, except those with `Scope::PolicyBypass`, allow
+//! an update that leaves the object unchanged, and the order of keys in the settings does not affect the response.
 
 use std::fmt::Write as _;
 

@@ -82,8 +82,7 @@ fn metadata_with_a_misspelled_field_is_rejected() {
     assert!(error.contains("backgroundAdit"), "{error}");
 }
 
-/// A policy of which nothing is left to trap: an unknown host call is an error, not a
-/// crash.
+/// The module reports an operation that it does not implement as an error, instead of trapping.
 #[test]
 fn unknown_operation_is_an_error() {
     let error = GUEST.call("mutate", b"{}").unwrap_err().to_string();

@@ -74,7 +74,8 @@ fn recorded_requests_are_accepted() {
     );
 }
 
-/// With the settings of a management cluster Kueue can write the recorded statuses, and other users cannot.
+/// With the settings of a management cluster, Kueue can write the recorded statuses. Other users can write only the status of an
+/// object that is being deleted.
 #[test]
 fn management_settings_accept_status_writes_of_kueue_only() {
     let yaml = std::fs::read_to_string(root("examples/settings/management.yml")).unwrap();

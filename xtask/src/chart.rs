@@ -52,7 +52,7 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
         schema["properties"]["pods"]["properties"]["settings"]["properties"][setting] =
             of_setting.clone();
     }
-    // Declared kinds are in one value, and what names them in two.
+    // Custom kinds are declared in `settings`. The keys that refer to kinds by name are in `controllers` and in `settings`.
     schema["if"] = json!({"properties": {"settings": settings["if"]}, "required": ["settings"]});
     let mut names = settings["else"]["properties"].clone();
     let names = names.as_object_mut().context("no names of kinds")?;

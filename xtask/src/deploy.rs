@@ -1,6 +1,7 @@
 //! Renders the manifests in `deploy/` from the chart with Helm.
 //!
-//! They are for clusters with Kueue and no other project. The files in `charts/managed-by-policy/tests/rendered/` have all projects; tests read them.
+//! They are for clusters with Kueue and no other project, except `audit-scanner.yml` and `flow-schema.yml`, which list the kinds of
+//! all projects. The files in `charts/managed-by-policy/tests/rendered/` have all projects; tests read them.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -76,7 +77,7 @@ const CEL: &str = "--show-only templates/validating-admission-policy.yaml --set 
 const POLICY: &str = "--show-only templates/policy.yaml";
 const WEBHOOK: &str = "--show-only templates/webhook.yaml --set webhook.enabled=true --set webhook.caBundle=REPLACE_ME";
 
-/// Labels for objects that Helm manages, which plain manifests must not have.
+/// Prefixes of the lines to remove: Helm's comments, and labels of objects that Helm manages.
 const HELM_LINES: [&str; 4] = [
     "# Source: ",
     "helm.sh/chart: ",

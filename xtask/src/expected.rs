@@ -107,7 +107,8 @@ fn line((name, request, settings): &Input) -> Result<ExpectedResult> {
     })
 }
 
-/// Evaluates the request for all releases with all rules enabled. Returns `null` if request or settings are invalid.
+/// Evaluates the request for all releases, including rules that are off by default. Returns `null` if the request or the settings
+/// are invalid.
 fn evaluation(request: &str, settings: &str) -> Result<Value> {
     let settings = Settings::from_json(settings.as_bytes()).map(Settings::for_tools);
     let request = AdmissionRequest::from_json(request.as_bytes());

@@ -44,7 +44,7 @@ pub fn all() -> Result<Vec<Generated>> {
         Some(rendered) => files.extend(rendered),
         None => writeln!(
             io::stderr(),
-            "skipped: the manifests in deploy/, because there is no Helm here"
+            "skipped: the manifests in deploy/ and charts/managed-by-policy/tests/rendered/, because helm is not on the PATH"
         )?,
     }
     Ok(files)
@@ -77,7 +77,7 @@ pub fn check(files: Vec<Generated>) -> Result<()> {
         .collect();
     if !stale.is_empty() {
         bail!(
-            "not as generated, run `make generate`: {}",
+            "generated files are out of date, run `make generate`: {}",
             stale.join(", ")
         );
     }
@@ -85,13 +85,14 @@ pub fn check(files: Vec<Generated>) -> Result<()> {
 }
 
 /// Replaces the lines between the marks `<!-- NAME -->` and `<!-- /NAME -->`.
-pub(crate) fn between_marks(text: &str, mark: &str, generated: &str) -> Result<String> {
+pub(crate) fn replace_between_marks(text: &str, mark: &str, generated: &str) -> Result<String> {
     let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->\n"));
     let parts = text.split_once(&open).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(&close)?;
         Some((before, after))
     });
-    let (before, after) = parts.with_context(|| format!("no marks of {mark}"))?;
+    let (before, after) =
+        parts.with_context(|| format!("missing <!-- {mark} --> or <!-- /{mark} -->"))?;
     Ok(format!("{before}{open}{generated}{close}{after}"))
 }
 

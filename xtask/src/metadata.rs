@@ -85,10 +85,10 @@ fn default_policy_type() -> String {
 }
 
 impl Metadata {
-    /// Reads `policy-metadata.yml`.
+    /// Parses metadata from YAML, such as `policy-metadata.yml`.
     ///
     /// # Errors
-    /// If the text is not YAML, or has another form.
+    /// If the text is not YAML, or a field is unknown, missing or of the wrong type.
     pub fn from_yaml(yaml: &str) -> Result<Self> {
         serde_yaml_ng::from_str(yaml).context("metadata")
     }

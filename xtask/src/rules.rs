@@ -158,17 +158,13 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Returns the line about the manifests' match conditions. The test `conditions` writes the table.
+/// Returns the line about the manifests' match conditions. The test `conditions` writes the table, after the first of the two runs in
+/// `make generate`, so a new rule has no row yet.
 fn match_conditions(rule: &Rule) -> Result<String> {
     let table = read("docs/rules/webhook-calls.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
-    let (_, text) = row.with_context(|| {
-        format!(
-            "docs/rules/webhook-calls.tsv: no row for {}, see CONTRIBUTING.md",
-            rule.id()
-        )
-    })?;
+    let (_, text) = row.unwrap_or(("", "No row in webhook-calls.tsv: run `make generate`."));
     Ok(format!("- {text}\n"))
 }
 

@@ -31,7 +31,7 @@ pub const SCHEMA: &str = "docs/settings.schema.json";
 
 /// Fills in the descriptions and enums of the schema from the library. Types and patterns are written by hand in the file.
 ///
-/// Enums contain `null`, which the policy treats like a missing key.
+/// Enums of optional keys contain `null`, which the policy treats like a missing key.
 pub(crate) fn schema() -> Result<Value> {
     let mut schema: Value = from_str(&read(SCHEMA)?)?;
     for key in KEYS {

@@ -52,7 +52,7 @@ impl Reader {
         }
         assert!(
             self.response.is_none(),
-            "{info}: a mistake has its response"
+            "{info}: the mistake before this block has no response block"
         );
         let value: Value = serde_yaml_ng::from_str(body).unwrap();
         match rest {

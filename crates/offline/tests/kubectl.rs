@@ -96,11 +96,11 @@ fn documents_match_kubectl() {
         match (row["error"].as_str(), &malformed) {
             (None, Some(_)) => only_kubectl_accepts.push(name.to_owned()),
             (Some(_), None) => only_kubectl_rejects.push(name.to_owned()),
-            (None, None) if is_as_long => both += 1,
-            (None, None) | (Some(_), Some(_)) => {
-                wrong.push(format!("{name}: got {documents:?}, expected {expected:?}"))
+            (None, None) | (Some(_), Some(_)) if !is_as_long => {
+                wrong.push(format!("{name}: got {documents:?}, expected {expected:?}"));
             }
-            (Some(_), Some(_)) if is_as_long => neither += 1,
+            (None, None) => both += 1,
+            (Some(_), Some(_)) => neither += 1,
         }
         let mut pairs = documents.iter().zip(&expected);
         if !pairs.all(|(a, b)| is_same(a, b)) {

@@ -33,8 +33,8 @@ pub struct ExpectedResult {
     pub settings: Value,
     /// Response of the module's operation `validate`.
     pub response: Value,
-    /// Findings of every release with all rules enabled, in the format of `docs/evaluation.schema.json`; `null` if the request or its settings are
-    /// invalid.
+    /// Findings of every release, including rules that are off by default, in the format of `docs/evaluation.schema.json`; `null`
+    /// if the request or its settings are invalid.
     pub evaluation: Value,
 }
 

@@ -25,12 +25,13 @@ fn find(kind: &str) -> (&'static Kind<'static>, &'static str) {
     all().find(wanted).unwrap()
 }
 
-fn create(kind: &str, object: &Value) -> ValidationResponse {
-    let request = request(find(kind), "CREATE", "", &Value::Null, object);
+fn create(kind: &'static Kind<'static>, object: &Value) -> ValidationResponse {
+    let version = kind.versions()[0];
+    let request = request((kind, version), "CREATE", "", &Value::Null, object);
     review(&request, &strict())
 }
 
-/// Settings that make the rules about a status deny on objects of built-in controllers too.
+/// Returns settings that make the rules about a status deny on objects of built-in controllers too.
 fn strict() -> Value {
     xtask::kinds::invalid_requests::strict()
 }

@@ -79,20 +79,20 @@ impl Loss<'_> {
         match lost {
             "nothing" => false,
             "anything" => true,
-            "a failure for the time being" => is_failure && from["completionTime"].is_null(),
-            "a failure but a deadline's" => {
+            "failure-without-completion-time" => is_failure && from["completionTime"].is_null(),
+            "failure-except-deadline-exceeded" => {
                 is_failure && !conditions.any(|c| c["reason"] == "DeadlineExceeded")
             }
             // A RayJob that was rejected before its end may start again.
-            "by the operator's rejection" => {
+            "at-validation-failed" => {
                 is_rejected(to) || is_rejected(from) && from["endTime"].is_null()
             }
-            "after the operator's rejection" => is_rejected(from),
-            "a failure with resources" => is_failing,
-            "by deletion" => is_leaving,
-            "a failure with resources or by deletion" => is_failing || is_leaving,
-            "a success to a failure" => is_overwritten,
-            "a success to a failure, and all before the last attempt" => {
+            "after-validation-failed" => is_rejected(from),
+            "failure-with-resources" => is_failing,
+            "by-deletion" => is_leaving,
+            "failure-with-resources-or-by-deletion" => is_failing || is_leaving,
+            "success-replaced-by-failure" => is_overwritten,
+            "success-replaced-by-failure-or-before-last-attempt" => {
                 is_overwritten || from["retriesStatus"].as_array().map_or(0, Vec::len) < 2
             }
             _ => panic!("{lost}"),

@@ -13,7 +13,7 @@ use super::root;
 /// A cluster, by its behavior when a Job is looked up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FakeCluster {
-    /// Contains the recorded Jobs of MultiKueue's hub and the Job of the documentation's examples.
+    /// Contains the Jobs of the recordings `jobs-1.36` and `multikueue-0.14-hub`, and the Job of the documentation's examples.
     Recorded,
     /// Fails with the given error.
     Failing(&'static str),

@@ -43,7 +43,7 @@ pub(crate) fn all() -> Vec<(String, Vec<u8>)> {
             with_large_settings(Some(199)),
         ),
         (
-            "standard job created with large settings",
+            "job without managedBy created with large settings",
             with_large_settings(None),
         ),
     ];
@@ -97,7 +97,7 @@ fn fill(value: &mut Value, env: &[Value]) {
 
 /// Returns the creation of a Job with settings for 200 controllers, 200 namespaces and every rule.
 ///
-/// The Job is delegated to the given controller, and the last entry matches its namespace.
+/// The Job is delegated to the given controller, or has no `managedBy`. The last entry of `namespaces` matches its namespace.
 fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
     let name = |i: usize| format!("controller-{i:03}.acme.io/runner");
     let entry = |i: usize| {
@@ -170,7 +170,8 @@ pub(crate) fn uncounted(count: usize) -> Vec<u8> {
     })
 }
 
-/// Returns an update of a JobSet that adds `count` nested values without a controller.
+/// Returns an update of a JobSet that changes the `managedBy` of `count` child Jobs, each to a value that `managed-by/template`
+/// reports.
 pub(crate) fn nested(count: usize, enforcement: &str) -> Vec<u8> {
     let mut request = REQUESTS["jobset update"].clone();
     for (member, value) in [("oldObject", "acme.io/x"), ("object", "acme.io/y")] {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use managed_by::{Enforcement, Kind, ValueConstraint, kinds, rule};
 
-use crate::generated::{Generated, between_marks, read};
+use crate::generated::{Generated, read, replace_between_marks};
 
 /// Generates `docs/reference/kinds.md`.
 ///
@@ -111,7 +111,7 @@ fn sections() -> Result<String> {
 fn page() -> Result<String> {
     let mut text = read("docs/reference/kinds.md")?;
     for (mark, made) in [("table", table()?), ("kinds", sections()?)] {
-        text = between_marks(&text, mark, &made)?;
+        text = replace_between_marks(&text, mark, &made)?;
     }
     Ok(text)
 }

@@ -1,6 +1,6 @@
 //! Generates the tables in `docs/reference/job-status.md`: a Job's status transitions, and the changes of each release.
 //!
-//! Both tables come from evaluating the rules.
+//! Transitions and changed behavior come from evaluating updates. New and removed rules come from the source of each rule.
 
 mod states;
 
@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use managed_by::{Release, ReleaseSet, Rule, RuleSource, rules};
 use serde_json::json;
 
-use crate::generated::{Generated, between_marks, read};
+use crate::generated::{Generated, read, replace_between_marks};
 use crate::releases::{Denial, accepting_releases, denials, spec_update, status_update};
 pub use states::{END, State, states, step};
 use states::{START, conditions};
@@ -23,8 +23,8 @@ const GUIDE: &str = "docs/reference/job-status.md";
 /// If the guide cannot be read.
 pub fn generated() -> Result<Vec<Generated>> {
     let guide = read(GUIDE)?;
-    let guide = between_marks(&guide, "transitions", &transitions()?)?;
-    let guide = between_marks(&guide, "releases", &changes()?)?;
+    let guide = replace_between_marks(&guide, "transitions", &transitions()?)?;
+    let guide = replace_between_marks(&guide, "releases", &changes()?)?;
     Ok(vec![Generated::new(GUIDE, guide)])
 }
 
@@ -120,7 +120,7 @@ fn changed_behavior(release: Release) -> Result<Vec<String>> {
             spec_update(&a, &b, &resumed("True", START)),
         ),
         (
-            "those of a suspended Job that has not started may change while pods are active",
+            "the scheduling directives of a suspended Job that has not started may change while pods are active",
             spec_update(&a, &b, &json!({"active": 1})),
         ),
     ];
@@ -156,5 +156,5 @@ pub fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
         .iter()
         .rev()
         .max_by_key(|d| d.releases.iter().count());
-    Ok(most.context("a denial")?.rule)
+    Ok(most.context("no release denies the update")?.rule)
 }

@@ -71,7 +71,8 @@ pub fn states() -> [State; 7] {
 
 /// Builds the status update from one state to another.
 ///
-/// The stored spec already has the new value of `suspend`. Counters that are higher in the old state keep their values.
+/// The stored spec already has the new value of `suspend`. Counters that are higher in the old state keep their values. If the old
+/// state has the condition `Suspended` and the new one does not, the update sets it to False.
 pub fn step(from: &State, to: &State) -> Value {
     let mut status = to.status.clone();
     for counter in ["succeeded", "failed"] {
@@ -81,11 +82,11 @@ pub fn step(from: &State, to: &State) -> Value {
             status[counter] = maximum.into();
         }
     }
-    let is_true = |status: &Value, name: &str| {
+    let has_condition = |status: &Value, name: &str| {
         let entries = status["conditions"].as_array();
         entries.into_iter().flatten().any(|c| c["type"] == name)
     };
-    if is_true(&from.status, "Suspended") && !is_true(&to.status, "Suspended") {
+    if has_condition(&from.status, "Suspended") && !has_condition(&to.status, "Suspended") {
         let entries = status["conditions"].as_array().cloned().unwrap_or_default();
         let resumed = json!({"type": "Suspended", "status": "False"});
         status["conditions"] = [vec![resumed], entries].concat().into();

@@ -59,7 +59,8 @@ pub(crate) fn calls_webhook(request: &Value, kind: &Kind<'_>, manifest: &str) ->
     }
 }
 
-/// Returns the path of the field in a kind's templates. The templates of an AppWrapper contain many kinds.
+/// Returns the path of the field in a kind's templates, or of the whole template for an AppWrapper, whose templates may be of any
+/// kind.
 pub(crate) fn template(kind: &Kind<'_>) -> Option<&'static str> {
     match kind.name() {
         "JobSet" => Some("spec.replicatedJobs[].template.spec.managedBy"),

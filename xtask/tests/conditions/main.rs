@@ -1,7 +1,8 @@
 //! Evaluates the match conditions of the chart and compares them with the library's responses.
 //!
-//! They are rendered for a cluster with all projects, in `charts/managed-by-policy/tests/rendered/`. They exclude exactly the requests that `expected.rs` excludes. The library accepts excluded requests without a warning,
-//! except for status updates of objects that are not delegated.
+//! The manifests for workloads are rendered for a cluster with all projects, in `charts/managed-by-policy/tests/rendered/`. They
+//! exclude exactly the requests that `expected.rs` excludes. The conditions for pods are in `deploy/pods.yml`. The library accepts
+//! excluded requests without a warning, except for status updates of objects that are not delegated.
 
 #![expect(
     clippy::unwrap_used,
@@ -59,7 +60,7 @@ fn manifest(name: &'static str, settings: Value) -> Manifest {
     let spec = spec(name);
     let conditions = spec["matchConditions"].as_array().unwrap().iter();
     let names: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
-    // The docs refer to these names.
+    // Fails if a condition is added or renamed.
     let expected: &[&str] = match name {
         "pods" => &["controlled-by-job"],
         _ => &["managed-by-changed", "status-update-checked"],

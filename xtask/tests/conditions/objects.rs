@@ -6,7 +6,8 @@ use xtask::kinds::objects::object_with_managed_by;
 
 use crate::expected::template;
 
-/// Sets the value at a path and creates its parents.
+/// Sets the value at a path and creates its parents. `[]` creates a list of two items and sets the value in the first. `None`
+/// changes nothing.
 pub(crate) fn put(object: &mut Value, path: &str, value: Option<String>) {
     let Some(value) = value else {
         return;
