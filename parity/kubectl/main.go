@@ -1,5 +1,5 @@
-// Command kubectl reads the rows of results.ndjson and writes each with the documents that kubectl 1.32 reads from its YAML or JSON.
-// The loop is copied from StreamVisitor in k8s.io/cli-runtime, and the decoder is the same package.
+// Command kubectl reads the rows of results.ndjson and writes each with the documents that kubectl 1.32 reads from its YAML or
+// JSON. The loop is copied from StreamVisitor in k8s.io/cli-runtime, which also uses the decoder of k8s.io/apimachinery.
 package main
 
 import (

@@ -15,9 +15,9 @@ var operations = [][2]string{{"UPDATE", "status"}, {"UPDATE", "status"}, {"UPDAT
 
 const (
 	both = iota
-	theOld
-	theNew
-	sides
+	oldOnly
+	newOnly
+	sideCount
 )
 
 // step returns the new value of a field.
@@ -70,7 +70,7 @@ var (
 	states     = []string{"True", "False", "Unknown", "true", ""}
 )
 
-// number returns small numbers, and numbers at the limits of 32 bits.
+// number returns small numbers, numbers at the limits of 32 bits, and nil.
 func number(_ any, value byte) any {
 	switch value {
 	case 255:
@@ -121,14 +121,14 @@ func requestOf(input []byte) *Case {
 		c.Operation, c.SubResource = operations[0][0], operations[0][1]
 	}
 	for ; len(input) > 1; input = input[2:] {
-		f := fields[int(input[0])/sides%len(fields)]
-		switch input[0] % sides {
+		f := fields[int(input[0])/sideCount%len(fields)]
+		switch input[0] % sideCount {
 		case both:
 			applyStep(old, f.path, f.step, input[1])
 			applyStep(object, f.path, f.step, input[1])
-		case theOld:
+		case oldOnly:
 			applyStep(old, f.path, f.step, input[1])
-		case theNew:
+		case newOnly:
 			applyStep(object, f.path, f.step, input[1])
 		}
 	}
@@ -207,11 +207,11 @@ func compact(t testing.TB, c *Case) []byte {
 	for i, f := range fields {
 		first, then := steps(f.step, at(old, f.path)), steps(f.step, at(object, f.path))
 		if string(first) == string(then) {
-			input = appendSteps(input, byte(i*sides+both), first)
+			input = appendSteps(input, byte(i*sideCount+both), first)
 			continue
 		}
-		input = appendSteps(input, byte(i*sides+theOld), first)
-		input = appendSteps(input, byte(i*sides+theNew), then)
+		input = appendSteps(input, byte(i*sideCount+oldOnly), first)
+		input = appendSteps(input, byte(i*sideCount+newOnly), then)
 	}
 	return input
 }

@@ -88,12 +88,13 @@ func vectors(t testing.TB, pattern string) (all []*Case) {
 	return all
 }
 
-// compare fails the test unless the policy returns kube-apiserver's result.
+// compare fails the test unless the policy returns kube-apiserver's result, or code 400 if kube-apiserver cannot decode an object.
+// It ignores known differences and cases in which upstream's code panics.
 func compare(t testing.TB, c *Case) {
 	t.Helper()
 	upstream := upstreamResult(c)
 	payload := envelope(c)
-	ours := review(t, payload)
+	policy := review(t, payload)
 	if upstream.Malformed != "" {
 		// The policy ignores the types of fields that no rule reads.
 		upstream = upstreamResult(withoutUnreadFields(c))
@@ -101,15 +102,15 @@ func compare(t testing.TB, c *Case) {
 	switch {
 	case upstream.Panic != "" || differs(c, upstream):
 	case upstream.Malformed != "":
-		if ours.Code != 400 {
-			t.Errorf("%s\nkube-apiserver cannot decode it: %s\nthe policy: %+v", payload, upstream.Malformed, ours)
+		if policy.Code != 400 {
+			t.Errorf("%s\nkube-apiserver cannot decode it: %s\nthe policy: %+v", payload, upstream.Malformed, policy)
 		}
-	case ours.Accepted != (upstream.Message == "") || ours.Message != upstream.Message:
-		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", payload, upstream.Message, ours)
+	case policy.Accepted != (upstream.Message == "") || policy.Message != upstream.Message:
+		t.Errorf("%s\nkube-apiserver: %s\nthe policy:     %+v", payload, upstream.Message, policy)
 	}
 }
 
-// differs reports whether the policy's result intentionally differs from kube-apiserver's: see known-differences.txt.
+// differs reports whether the policy's result intentionally differs from kube-apiserver's: see docs/explanation/parity.md.
 func differs(c *Case, upstream *ValidationResult) bool {
 	// The policy reports the first 100 errors of a rule.
 	if len(upstream.Errors) > 100 {
@@ -119,8 +120,8 @@ func differs(c *Case, upstream *ValidationResult) bool {
 		return false
 	}
 	for _, e := range upstream.Errors {
-		is := e.Field == "spec.managedBy"
-		if !is && !templates[e.Field] {
+		isManagedBy := e.Field == "spec.managedBy"
+		if !isManagedBy && !templates[e.Field] {
 			continue
 		}
 		object, _ := decode(c.Object)
@@ -128,7 +129,7 @@ func differs(c *Case, upstream *ValidationResult) bool {
 		job, old := object.(*batch.Job), before.(*batch.Job)
 		now, was := job.Spec.ManagedBy, old.Spec.ManagedBy
 		// The policy validates neither unchanged values nor the template of a Job that is not suspended.
-		if is && now != nil && was != nil && *now == *was || !is && !(old.Spec.Suspend != nil && *old.Spec.Suspend) {
+		if isManagedBy && now != nil && was != nil && *now == *was || !isManagedBy && !(old.Spec.Suspend != nil && *old.Spec.Suspend) {
 			return true
 		}
 	}

@@ -68,7 +68,7 @@ func main() {
 		if err := decoder.Decode(&c); err == io.EOF {
 			return
 		} else if err != nil {
-			fmt.Fprintln(os.Stderr, "oracle: not a case:", err)
+			fmt.Fprintln(os.Stderr, "oracle: cannot decode case:", err)
 			os.Exit(2)
 		}
 		if err := encoder.Encode(upstreamResult(&c)); err != nil {
@@ -147,7 +147,8 @@ func (a *ValidationResult) setErrors(kind, name string, errs field.ErrorList) {
 // templates are the paths of upstream's errors about changed templates.
 var templates = map[string]bool{"spec.template": true, "spec.template.spec": true}
 
-// evaluated reports whether an error is on a field that this project validates.
+// evaluated reports whether an error is on a field that this project validates. For templates, this is only the error about
+// immutability.
 func evaluated(e *field.Error) bool {
 	path := e.Field
 	return templates[path] && e.Type == field.ErrorTypeInvalid && e.Detail == "field is immutable" ||

@@ -1,4 +1,4 @@
-// Printable writes the table of characters that Go's strconv.IsPrint accepts as Rust source to standard output.
+// Printable writes Rust source to standard output: a table of the non-ASCII characters for which Go's strconv.IsPrint returns true.
 //
 //	go run ./parity/printable > crates/managed-by/src/upstream/go/printable.rs
 package main

@@ -46,7 +46,7 @@ pub(crate) fn to_result(verdict: &Verdict<'_>, release: Release) -> ValidationRe
     result
 }
 
-/// Returns true if two results have the same errors and message, byte for byte.
+/// Returns true if both results are malformed or neither is, and they have the same errors and message, byte for byte.
 pub fn is_same(a: &ValidationResult, b: &ValidationResult) -> bool {
     (&a.errors, &a.message, a.malformed) == (&b.errors, &b.message, b.malformed)
 }

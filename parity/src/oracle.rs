@@ -73,7 +73,7 @@ impl Oracle {
         Ok((input, Results { lines }))
     }
 
-    /// Kills the program, so that its input is not blocked.
+    /// Kills the program, so that the thread that writes to it does not block.
     fn stop(&mut self) {
         // It may have exited already.
         let _ = self.child.kill();
@@ -101,7 +101,7 @@ impl Results {
 
     fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         let line = self.lines.next();
-        let line = line.with_context(|| format!("no result to {name}"))?;
+        let line = line.with_context(|| format!("no result for {name}"))?;
         let line = line.with_context(|| name.to_owned())?;
         serde_json::from_str(&line).with_context(|| name.to_owned())
     }

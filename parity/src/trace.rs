@@ -1,7 +1,8 @@
 //! Reads recordings of real controllers as admission requests: watch streams (`traces/`) and audit logs (`traces/audit/`).
 //!
-//! Each line of a stream is a watch event. Two consecutive events of one object become one update: of its status if the status
-//! differs, else of the main resource. Audit logs also contain the user of each request.
+//! Each line of a stream is a watch event. The first event of an object becomes a create, and its deletion a delete. Two other
+//! consecutive events become one update: of its status if the status differs, else of the main resource. Audit logs also contain
+//! the user of each request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::oracle::vectors as answer_cases;
+use crate::oracle;
 use crate::vector::{Case, ValidationResult, Vector, read_lines, write_lines};
 
 /// Streams with Jobs: of the Job controller, of other controllers' child Jobs, and of MultiKueue's hub and worker.
@@ -84,7 +85,7 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
         let uid = text("/objectRef/uid");
         if text("/objectRef/subresource") == "status" {
             let name = format!("{log}:{line} {}", text("/objectRef/name"));
-            let fault = || format!("{name}: nothing shows the object before");
+            let fault = || format!("{name}: no earlier event contains the object");
             let old = stored.get(&uid).with_context(fault)?;
             // kube-apiserver ignores changes outside the status.
             let mut object = old.clone();
@@ -113,7 +114,7 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
     Ok(updates)
 }
 
-/// Reads the creates, updates and deletes in a watch stream, in order. Their names contain the line with the result.
+/// Reads the creates, updates and deletes in a watch stream, in order. Each name contains the line number of the event.
 ///
 /// # Errors
 /// If the stream does not exist, or a line is not a watch event.
@@ -181,7 +182,7 @@ pub fn vectors() -> Result<Vec<Vector>> {
     let names = cases.iter().map(|case| &case.name);
     ensure!(
         names.eq(verdicts.iter().map(|verdict| &verdict.name)),
-        "{VERDICTS} is not of these streams: make update-parity"
+        "{VERDICTS} is out of date: run `make update-parity`"
     );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs
@@ -192,9 +193,9 @@ pub fn vectors() -> Result<Vec<Vector>> {
 /// Runs upstream's code on the requests on Jobs.
 ///
 /// # Errors
-/// If [`oracle::vectors`](crate::oracle::vectors) fails.
+/// If [`oracle::vectors`] fails.
 pub fn upstream_vectors() -> Result<Vec<Vector>> {
-    answer_cases(job_requests()?)
+    oracle::vectors(job_requests()?)
 }
 
 /// Writes upstream's results, which [`vectors`] reads.

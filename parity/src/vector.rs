@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A create or update by a client.
+/// A write by a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
     /// Unique description of the case.
     pub name: String,
-    /// CREATE or UPDATE.
+    /// CREATE or UPDATE; in traces also DELETE.
     pub operation: String,
     /// Subresource, empty for the main resource.
     #[serde(default, skip_serializing_if = "String::is_empty")]

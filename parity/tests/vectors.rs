@@ -41,6 +41,10 @@ fn vectors_match_the_cases() {
         }
     }
     assert_eq!(trace::vectors().unwrap().len(), 730);
+    for known in difference::read().unwrap() {
+        let is_used = names.iter().any(|name| name.starts_with(&known.prefix));
+        assert!(is_used, "{}: no case", known.prefix);
+    }
 }
 
 #[test]

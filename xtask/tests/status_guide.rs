@@ -136,5 +136,9 @@ fn guide_shows_the_results_of_the_library() {
         "UPDATE_GUIDE=1 updates the responses"
     );
     assert_eq!(text.len(), updated.len());
+    assert_eq!(
+        reader.response, None,
+        "the last mistake has no response block"
+    );
     assert!(reader.accepted > 10 && reader.mistakes > 12);
 }

@@ -1,4 +1,4 @@
-// Package conditions evaluates the matchConditions of the chart with kube-apiserver's code.
+// Package conditions evaluates the chart's matchConditions and ValidatingAdmissionPolicies with kube-apiserver's code.
 package conditions
 
 import (

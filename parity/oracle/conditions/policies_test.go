@@ -199,7 +199,7 @@ func TestPolicies(t *testing.T) {
 		}
 		versioned := attributes(t, &request)
 		isDeclared := a.declares(&request)
-		if !isDeclared && !denies.matches(selected(request, versioned)) {
+		if !isDeclared && !denies.matches(ruleAttributes(request, versioned)) {
 			counts["not selected"]++
 			if got := a.reported("denied", "warned", "exempted"); len(got) > 0 {
 				t.Errorf("%s: not selected: %v", a.Name, got)
@@ -238,7 +238,7 @@ func TestPolicies(t *testing.T) {
 	t.Log(counts)
 }
 
-func selected(request admissionv1.AdmissionRequest, versioned *admission.VersionedAttributes) admission.Attributes {
+func ruleAttributes(request admissionv1.AdmissionRequest, versioned *admission.VersionedAttributes) admission.Attributes {
 	return admission.NewAttributesRecord(versioned.GetObject(), nil, schema.GroupVersionKind(request.Kind), request.Namespace, request.Name,
 		schema.GroupVersionResource(request.Resource), request.SubResource, versioned.GetOperation(), nil, false, nil)
 }
@@ -252,7 +252,8 @@ func list(format string, count int) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// large returns settings with many controllers and namespaces, none of which matches, and long lists.
+// large returns settings with many controllers and namespaces, and long lists. No namespace and no status writer matches the
+// requests of TestCosts.
 func large(controllers, patterns, namespaces, writers int) json.RawMessage {
 	entries := make([]string, controllers)
 	for i := range entries {
@@ -267,7 +268,8 @@ func large(controllers, patterns, namespaces, writers int) json.RawMessage {
 		strings.Join(entries, ","), strings.Join(delegations, ","), list("system:serviceaccount:team-%d:a", writers), list("system:serviceaccount:team-%d:b", writers)))
 }
 
-// TestCosts logs the cost of expensive requests, as a share of kube-apiserver's limit for a policy.
+// TestCosts logs the cost of expensive requests, as a share of kube-apiserver's limit for a policy, and fails if one exceeds the
+// limit.
 func TestCosts(t *testing.T) {
 	denies, warns := policies(t)
 	request := func(json string) *admission.VersionedAttributes {

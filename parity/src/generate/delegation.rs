@@ -103,7 +103,7 @@ impl Generator {
         request
     }
 
-    /// Generates an object with everything that the rules read.
+    /// Generates an object with metadata and, in most cases, a spec with `managedBy`.
     fn workload(&mut self, [group, version, kind, _, path]: &Target) -> Value {
         let mut object = json!({"apiVersion": format!("{group}/{version}"), "kind": kind, "metadata": self.derive(&GRAMMAR["metadata"])});
         let mut value = self.derive(&GRAMMAR["managedBy"]);
