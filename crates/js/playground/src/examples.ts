@@ -16,7 +16,7 @@ export const EXAMPLES = generated as Example[];
 const TOPICS: Record<string, string> = {
   field: "managedBy of Jobs and CronJobs",
   status: "Status of Jobs",
-  site: "Cluster-specific rules",
+  "cluster-specific": "Cluster-specific rules",
   kinds: "Other kinds",
   custom: "Custom kinds",
 };

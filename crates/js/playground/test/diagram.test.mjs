@@ -84,7 +84,7 @@ test("only a transition that no update may make is forbidden", async () => {
     assert.equal(await caption(), "The Job goes from Running to Complete: this update is denied, but another one may make the transition.");
     assert.equal(await page.locator(".transition.denied").count(), 1);
     // The user may not write the status, but another one may.
-    await select(page, "#example", "site/06-management-status-written-by-a-person");
+    await select(page, "#example", "cluster-specific/06-management-status-written-by-a-person");
     assert.doesNotMatch(await caption(), /forbidden/);
   });
 });

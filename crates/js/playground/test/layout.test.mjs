@@ -82,7 +82,7 @@ for (const colorScheme of ["light", "dark"]) {
             assert.deepEqual(messages, []);
           };
           await page.addScriptTag({ path: axe });
-          for (const example of ["field/04-typo-in-the-reserved-value", "status/02-marked-complete-too-early", "status/01-running-job-completes", "site/07-management-break-glass"]) {
+          for (const example of ["field/04-typo-in-the-reserved-value", "status/02-marked-complete-too-early", "status/01-running-job-completes", "cluster-specific/07-management-break-glass"]) {
             await select(page, "#example", example);
             await scan(example.replace("/", "-"));
           }

@@ -117,7 +117,7 @@ test("a shared link restores the input", async () => {
   let link;
   await onPage(
     async (page) => {
-      await select(page, "#example", "site/06-management-status-written-by-a-person");
+      await select(page, "#example", "cluster-specific/06-management-status-written-by-a-person");
       await page.fill("#username", "ünï <b>");
       await page.getByRole("tab", { name: "Settings" }).click();
       await page.locator("#panel-settings .cm-content").press("Control+Home");
@@ -213,7 +213,7 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     await select(page, "#release", "settings");
     assert.match(await page.locator("#release option:checked").innerText(), /no release: default settings/);
     assert.match(await page.locator(".headline .subject").innerText(), /by the policy with these settings/);
-    await select(page, "#example", "status/08-completion-before-start-in-the-words-of-1.33");
+    await select(page, "#example", "status/08-completion-before-start-with-the-message-of-1.33");
     assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, from the settings/);
     await select(page, "#example", "field/10-field-changed-after-creation");
     assert.equal(await page.inputValue("#release"), "1.37");

@@ -128,7 +128,7 @@ export const JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: pi\nspec
 /** Returns the library's response to each example, by name. */
 export function responses() {
   const lines = readFileSync(join(root, "target/expected.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
-  return new Map(lines.filter(({ name }) => /^[a-z]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
+  return new Map(lines.filter(({ name }) => /^[a-z-]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
 }
 
 /** Generates a history of the given size from recordings with new object names. */
