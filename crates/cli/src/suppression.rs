@@ -18,10 +18,10 @@ use crate::report::{Finding, Report, RequestResult, Suppression};
 /// The annotation that lists an object's exceptions. Its domain is the domain of the project's pages.
 pub(crate) const ANNOTATION: &str = "managed-by-policy.github.io/except";
 
-/// The part of the annotation that JSON cannot escape, in contrast to the slash after it.
+/// The annotation's domain. It excludes the slash after it, because some JSON encoders escape slashes.
 const DOMAIN: &str = "managed-by-policy.github.io";
 
-/// Returns the rules that an object excepts, each with its reason, or an error in the annotation.
+/// Returns the exceptions in an object's annotation: the reason of each rule. Fails if the annotation is malformed.
 pub(crate) fn exceptions(object: &str) -> Result<BTreeMap<&'static str, String>, String> {
     let mut exceptions = BTreeMap::new();
     // Exceptions are rare, and parsing every object takes time.
@@ -75,11 +75,11 @@ struct KnownFinding {
     path: String,
 }
 
-/// Suppresses the findings in the baseline, or writes all findings to it.
+/// Suppresses the findings in the baseline. With `--write-baseline`, first replaces the entries of evaluated and deleted files.
 pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result<(), CliError> {
     let Some(path) = &args.baseline else {
         if args.write_baseline {
-            let text = "--write-baseline: expected --baseline FILE too";
+            let text = "--write-baseline requires --baseline FILE";
             return Err(CliError::Error(text.to_owned()));
         }
         return Ok(());
@@ -195,7 +195,7 @@ impl Baseline {
             } = known;
             if read.contains(file) || !self.directory.join(file).exists() {
                 let text = format!(
-                    "{file}: {object}: {path} [{rule}] is fixed, --write-baseline removes it"
+                    "{file}: {object}: {path} [{rule}]: unused baseline entry, --write-baseline removes it"
                 );
                 let unused = Diagnostic::of_file(&input.name, text);
                 report
