@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use managed_by::rule;
 use managed_by_offline::MalformedText;
@@ -53,7 +53,7 @@ pub(crate) fn exceptions(object: &str) -> Result<BTreeMap<&'static str, String>,
     Ok(exceptions)
 }
 
-/// Known findings, in a file next to the manifests.
+/// Known findings, in a file.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Baseline {
@@ -143,9 +143,17 @@ impl Baseline {
     /// Returns a file name relative to the directory of the baseline.
     fn relative_name(&self, file: &str) -> String {
         let path = Path::new(file).canonicalize();
-        let path = path.unwrap_or_else(|_| PathBuf::from(file));
-        let name = path.strip_prefix(&self.directory).unwrap_or(&path);
+        let name = path.map_or_else(|_| PathBuf::from(file), |path| self.relative_path(&path));
         name.display().to_string().replace('\\', "/")
+    }
+
+    /// Returns a canonical path relative to the directory of the baseline, with `..` if it is elsewhere.
+    fn relative_path(&self, path: &Path) -> PathBuf {
+        let (directory, path) = (self.directory.components(), path.components());
+        let pairs = directory.clone().zip(path.clone());
+        let shared = pairs.take_while(|(a, b)| a == b).count();
+        let parents = directory.skip(shared).map(|_| Component::ParentDir);
+        parents.chain(path.skip(shared)).collect()
     }
 
     fn known_finding(&self, result: &RequestResult, finding: &Finding) -> KnownFinding {
