@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::formats::check_evaluation;
 use crate::support::run;
 
-/// Returns the findings of `lint` or `diff` for the objects of a request.
-fn found(directory: &std::path::Path, request: &Value, settings: &str) -> Value {
+/// Runs `lint` or `diff` on the objects of a request, and returns the JSON output.
+fn lint_or_diff(directory: &std::path::Path, request: &Value, settings: &str) -> Value {
     let write = |name: &str, text: &str| {
         let file = directory.join(name);
         fs::write(&file, text).unwrap();
@@ -45,22 +45,23 @@ fn found(directory: &std::path::Path, request: &Value, settings: &str) -> Value 
     serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {args:?} {ran:?}"))
 }
 
-/// Returns true if the objects represent the whole request for `lint` and `diff`. A manifest cannot represent a deletion,
-/// another version than its own, a status in a create, or an update without a change, and its name and namespace must match the request and the old
-/// object.
+/// Returns true if the objects represent the whole request for `lint` and `diff`. Manifests cannot represent a deletion, a
+/// conversion to another version, a status in a create, an update without a change, or a subresource other than `status`. The
+/// namespace must match the request, and the name and namespace the old object.
 fn is_derived_from_objects(request: &Value) -> bool {
     let object = &request["object"];
     let (kind, version) = (&request["kind"], object["apiVersion"].as_str());
-    let of_group = kind["group"].as_str().filter(|group| !group.is_empty());
-    let dot = of_group.map_or(String::new(), |group| format!("{group}/"));
-    let has_request_kind = version == Some(&*format!("{dot}{}", kind["version"].as_str().unwrap()))
+    let group = kind["group"].as_str().filter(|group| !group.is_empty());
+    let prefix = group.map_or(String::new(), |group| format!("{group}/"));
+    let has_request_kind = version
+        == Some(&*format!("{prefix}{}", kind["version"].as_str().unwrap()))
         && object["kind"] == kind["kind"]
         && request
             .get("requestKind")
             .is_none_or(|requested| requested == kind);
-    let is_stored = object["status"].as_object().is_some_and(|s| !s.is_empty());
+    let has_status = object["status"].as_object().is_some_and(|s| !s.is_empty());
     let has_own_operation = match request["operation"].as_str().unwrap() {
-        "CREATE" => !is_stored,
+        "CREATE" => !has_status,
         operation => operation == "UPDATE" && object != &request["oldObject"],
     };
     let sub_resource = request["subResource"].as_str().unwrap_or("");
@@ -85,13 +86,14 @@ fn findings_equal_the_library() {
         }
         check_evaluation(&line.evaluation);
         let directory = tempfile::tempdir().unwrap();
-        let document = found(directory.path(), &request, &line.settings.to_string());
+        let document = lint_or_diff(directory.path(), &request, &line.settings.to_string());
         let results = document["results"].as_array().unwrap();
         // For an update, `diff` evaluates a changed status in a separate request.
-        let part = |part: &Value| part["subResource"].as_str().unwrap_or_default().to_owned();
+        let sub_resource =
+            |value: &Value| value["subResource"].as_str().unwrap_or_default().to_owned();
         let own = results
             .iter()
-            .filter(|result| part(result) == part(&request));
+            .filter(|result| sub_resource(result) == sub_resource(&request));
         let actual: FindingRows = own
             .flat_map(|result| finding_rows(&result["findings"]))
             .collect();
@@ -128,8 +130,7 @@ fn reviewed(lines: &[ExpectedResult], args: &[&str]) -> Vec<Value> {
     responses
 }
 
-/// Checks that `review` returns the policy's response, and with `--kubernetes all` like the library's evaluation of all
-/// releases.
+/// Checks that `review` returns the policy's response, and with `--kubernetes all` the library's decision for all releases.
 #[test]
 #[expect(
     clippy::print_stdout,

@@ -28,7 +28,7 @@ static EVALUATION: LazyLock<Schema> = LazyLock::new(|| compile(schema("evaluatio
 fn compile(schema: Value) -> Schema {
     let mut compiler = Compiler::new();
     let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
-    // References between the schemas use the part after the last slash.
+    // `cli.schema.json` refers to `evaluation.schema.json` with a `$ref` relative to its `$id`.
     for schema in [schema, self::schema("evaluation.schema.json")] {
         let id = schema["$id"].as_str().unwrap_or("schema.json").to_owned();
         compiler.add_resource(&id, schema).unwrap();
@@ -55,7 +55,7 @@ pub(crate) fn check_evaluation(evaluation: &Value) {
     check(&EVALUATION, evaluation);
 }
 
-/// Fails unless a document is valid SARIF and each result's index refers to its rule.
+/// Fails unless a document is valid SARIF, each rule links to its page, and each result's index refers to its rule.
 pub(crate) fn check_sarif(document: &Value) {
     check(&SARIF, document);
     let run = &document["runs"][0];
@@ -70,7 +70,7 @@ pub(crate) fn check_sarif(document: &Value) {
     }
 }
 
-/// Checks that the schemas reject invalid documents.
+/// Checks that the schema of the program's own output rejects invalid documents.
 #[test]
 fn schema_rejects_invalid_documents() {
     let Schema(schemas, index) = &*CLI_SCHEMA;

@@ -1,4 +1,4 @@
-//! Tests the output for reviewers: the pre-commit hook, and the steps of the GitHub Action.
+//! Tests the integrations: the pre-commit hook, the steps of the GitHub Action, the CI recipes, and the installers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -72,7 +72,7 @@ fn pre_commit_runs_the_hook() {
             .env("PRE_COMMIT_HOME", directory.path().join("cache"))
             .current_dir(&work))
     };
-    // No workload, and a file that is not a Kubernetes manifest.
+    // A file without a workload, and a bad manifest with an extension that the hook does not select.
     let (code, text) = hook(&[("a.json", "{}"), ("b.txt", BAD)]);
     assert_eq!(code, 0, "{text}");
     let (code, text) = hook(&[("job.yaml", BAD)]);
@@ -132,7 +132,8 @@ struct RunOutput {
 }
 
 impl Action {
-    /// Prepares a job in a new directory. Its release download is the tested program, packed by `make cli-archive`.
+    /// Prepares a job in a new directory. Its release download is the tested program, in an archive like that of
+    /// `make cli-archive`.
     fn new(version: &str, inputs: &[(&str, &str)]) -> Self {
         let text = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
         let action: Value = serde_yaml_ng::from_str(&text).unwrap();

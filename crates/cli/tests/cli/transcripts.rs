@@ -13,7 +13,7 @@ use xtask::root;
 
 use crate::formats::{CLI_SCHEMA, GITLAB, check, check_sarif};
 
-/// Pages whose commands run in the directory with the files that they name.
+/// Pages whose commands run in `examples/manifests`, and that show both output streams together.
 const DOCUMENTATION: [&str; 4] = [
     "docs/reference/cli.md",
     "docs/reference/cli-help.md",
@@ -182,7 +182,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Fails at the first line of a page that differs from the output.
+/// Fails at the first line of a page that differs from the current output. With UPDATE_CLI, updates the page instead.
 fn check_page(file: &Path, name: &str) {
     let page = fs::read_to_string(file).unwrap();
     let least = if name.starts_with("docs/tasks") { 1 } else { 6 };
@@ -198,7 +198,7 @@ fn check_page(file: &Path, name: &str) {
     for (line, (written, printed)) in (1..).zip(lines) {
         assert_eq!(
             written, printed,
-            "{name}:{line}: not what is printed, the second; UPDATE_CLI=1 writes it"
+            "{name}:{line}: the page (left) differs from the output (right); run with UPDATE_CLI=1 to update it"
         );
     }
     assert_eq!(page, made, "{name}");
@@ -212,8 +212,8 @@ fn pages_show_the_actual_output() {
             let name = Path::strip_prefix(file, root("")).unwrap();
             let name = name.display().to_string();
             let thread = thread::Builder::new().name(name.clone());
-            let is_checked = move || check_page(file, &name);
-            thread.spawn_scoped(scope, is_checked).unwrap()
+            let run_check = move || check_page(file, &name);
+            thread.spawn_scoped(scope, run_check).unwrap()
         };
         let threads: Vec<_> = pages.iter().map(|file| start(file)).collect();
         let failed = threads.into_iter().filter_map(|thread| {
