@@ -44,6 +44,10 @@ pub struct ObjectVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub note: Option<&'static str>,
+    /// `true` if the object is reviewed as a stored one, with its status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional, type = "true"))]
+    pub stored: Option<bool>,
     /// Verdict of each Kubernetes release, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -287,6 +291,7 @@ impl<'s> LintBuilder<'s> {
             request: written,
             verdict,
             note: request.note,
+            stored: request.operation.is_stored().then_some(true),
             releases,
         };
         // The position of the value at a path, or of the nearest parent key if the value is missing.

@@ -171,6 +171,11 @@ test("lint accepts multiple documents and lists, and reports malformed ones", ()
   assert.equal(wrong.slice(malformed.unreadable[0].position.from, malformed.unreadable[0].position.to), "5");
 });
 
+test("lint reviews an object from the server as a stored one", () => {
+  const job = (metadata) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", ...metadata }, spec: {}, status: { active: 1 } });
+  assert.deepEqual([{}, { uid: "1" }].map((metadata) => lint(job(metadata)).objects[0].stored), [undefined, true]);
+});
+
 test("lint reports unreadable parts in the order of the text", () => {
   const { unreadable } = lint(`kind: 5\n---\na: [\n---\nkind: 6\n---\nb: 1\nb: 2\n`);
   assert.deepEqual(unreadable.map(({ position }) => position.line), [1, 3, 5, 8]);

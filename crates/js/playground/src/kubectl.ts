@@ -10,7 +10,7 @@ export interface Line {
 }
 
 /** The reviewed parts of an object. */
-export function evaluatedParts(request: AdmissionRequest, isStored: boolean): string {
+export function evaluatedParts(request: AdmissionRequest, isStored = false): string {
   if (request.subResource === "status") {
     return "the status";
   }
@@ -18,7 +18,7 @@ export function evaluatedParts(request: AdmissionRequest, isStored: boolean): st
 }
 
 /** Returns kubectl's output: warnings first, then the error. It does not include the result of storing the object, which depends on the API server. */
-export function transcript(request: AdmissionRequest, verdict: Verdict, isStored: boolean): Line[] {
+export function transcript(request: AdmissionRequest, verdict: Verdict, isStored = false): Line[] {
   const file = `${request.kind.kind.toLowerCase()}.yml`;
   const isCreate = request.operation === "CREATE";
   const subResource = request.subResource === "status" ? " --subresource=status" : "";

@@ -117,17 +117,12 @@ function headline(outcome: string, evaluated: ObjectVerdict, release: string): H
     { class: `headline ${outcome.toLowerCase()}` },
     h("p", { class: "outcome" }, outcome === "Denied" ? outcome : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
     h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${evaluator}.${run}`),
-    h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, isStored(evaluated))}. Nothing else is, so an API server may still reject the object because of another field.`),
+    h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, evaluated.stored)}. Nothing else is, so an API server may still reject the object because of another field.`),
   );
 }
 
-/** Returns true if the object is reviewed as a stored one, with its status. */
-function isStored(evaluated: ObjectVerdict): boolean {
-  return evaluated.note?.includes("stored") === true;
-}
-
 function terminal(evaluated: ObjectVerdict): HTMLElement {
-  const lines = transcript(evaluated.request, evaluated.verdict, isStored(evaluated));
+  const lines = transcript(evaluated.request, evaluated.verdict, evaluated.stored);
   const pre = h("pre", { tabindex: 0, role: "region", "aria-label": "What kubectl prints" });
   for (const { kind, text } of lines) {
     pre.append(h("span", { class: `line ${kind}` }, text), "\n");
