@@ -82,8 +82,8 @@ function toJson(chunk: unknown): string {
 }
 
 /**
- * Assembles lines from texts. Chunks of a stream can end anywhere, and line readers remove line ends. If one text ends with a complete
- * record and the next one starts another, the texts are lines without line ends.
+ * Assembles lines from texts. Chunks of a stream can end anywhere, and line readers remove line ends. If a text without a line end is
+ * followed by one that starts with `{`, and either is a complete record, the texts are lines without line ends.
  */
 class LineAssembler {
   /** Text after the last line end. */
@@ -123,7 +123,9 @@ class LineAssembler {
   }
 
   #detectLines(chunk: string): void {
-    if (this.#incompleteLine !== "" && chunk.trimStart().startsWith("{") && (isRecord(this.#incompleteLine) || isRecord(chunk))) {
+    // After these characters, the chunk is a value in the record.
+    const isValue = /[:,[]\s*$/.test(this.#incompleteLine);
+    if (this.#incompleteLine !== "" && !isValue && chunk.trimStart().startsWith("{") && (isRecord(this.#incompleteLine) || isRecord(chunk))) {
       this.#incompleteLine += "\n";
       this.#areLines = true;
     } else if (chunk.trimEnd().includes("\n")) {

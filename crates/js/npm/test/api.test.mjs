@@ -269,28 +269,35 @@ test("lint, diff and replay return a summary", async () => {
 });
 
 test("replay accepts text and bytes split at any position", async () => {
-  // Each Job brings a denial, and a text with characters of all lengths.
+  // Each Job adds a denial, and most have an annotation with characters of 1, 2 and 4 bytes in UTF-8.
   const ofJob = (i) => HISTORY.map(({ type, object }) => ({ type, object: { ...object, metadata: { ...object.metadata, uid: `${i}`, name: `pi-${i}`, annotations: { note: "\u{1f600} ä {\"kind\":1}".repeat(i % 40) } } } }));
-  const denied = Array.from({ length: 286 }, (_, i) => ofJob(i)).flat().map((one) => `${JSON.stringify(one)}\n`).join("");
+  const ndjson = Array.from({ length: 286 }, (_, i) => ofJob(i)).flat().map((one) => `${JSON.stringify(one)}\n`).join("");
   const file = join(folder, "history.ndjson");
-  writeFileSync(file, denied);
-  const expected = await all(replay([new TextEncoder().encode(denied)]));
+  writeFileSync(file, ndjson);
+  const expected = await all(replay([new TextEncoder().encode(ndjson)]));
   assert.deepEqual([expected.tally.counts.denied, expected.tally.counts.skipped], [286, 0]);
   const pieces = (size) => async function* () {
-    for (let at = 0; at < denied.length; at += size) {
-      yield denied.slice(at, at + size);
+    for (let at = 0; at < ndjson.length; at += size) {
+      yield ndjson.slice(at, at + size);
     }
   };
   for (const size of [1 << 16, 1 << 14, 4099, 997, 100, 7, 1]) {
     assert.deepEqual(await all(replay(pieces(size)())), expected, `${size}`);
   }
-  assert.deepEqual(await all(replay(denied)), expected);
-  assert.deepEqual(await all(replay(new TextEncoder().encode(denied))), expected);
+  assert.deepEqual(await all(replay(ndjson)), expected);
+  assert.deepEqual(await all(replay(new TextEncoder().encode(ndjson))), expected);
   assert.deepEqual(await all(replay(createReadStream(file, "utf8"))), expected);
   assert.deepEqual(await all(replay(createReadStream(file))), expected);
   // Line readers remove line breaks.
-  assert.deepEqual(await all(replay(createInterface({ input: Readable.from([denied]) }))), expected);
-  assert.deepEqual(await all(replay(denied.trimEnd().split("\n"))), expected);
+  assert.deepEqual(await all(replay(createInterface({ input: Readable.from([ndjson]) }))), expected);
+  assert.deepEqual(await all(replay(ndjson.trimEnd().split("\n"))), expected);
+});
+
+test("replay accepts chunks that contain exactly the object of an event", async () => {
+  const chunks = HISTORY.flatMap(({ type, object }) => [`{"type":"${type}","object":`, JSON.stringify(object), "}\n"]);
+  const expected = await all(replay(chunks.join("")));
+  assert.deepEqual([expected.tally.counts.denied, expected.tally.counts.skipped], [1, 0]);
+  assert.deepEqual(await all(replay(Readable.from(chunks))), expected);
 });
 
 test("replay accepts lines without line breaks, the first of them truncated", async () => {
