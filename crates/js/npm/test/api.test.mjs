@@ -37,9 +37,13 @@ test("review returns a plain object", () => {
 test("requests as text keep number formats and duplicate keys", () => {
   const request = JSON.stringify({ ...CHANGED, operation: "CREATE", object: { metadata: { name: "pi" }, spec: {}, status: { active: 1 } } });
   assert.equal(review(request).allowed, true);
-  const verdict = review(request.replace('"active":1', '"active":1.5'));
-  assert.equal(verdict.code, 400);
-  assert.match(verdict.message, /request\.object\.status\.active/);
+  for (const [active, expected] of [['"active":1.0', /request\.object\.status\.active/], ['"active":1,"active":2', /duplicate field/]]) {
+    const text = request.replace('"active":1', active);
+    const { code, message } = review(text);
+    assert.equal(code, 400, active);
+    assert.match(message, expected);
+    assert.equal(review(JSON.parse(text)).allowed, true, active);
+  }
 });
 
 test("malformed requests are denied with code 400", () => {
@@ -348,15 +352,21 @@ test("replay can be stopped early", async () => {
   }
 });
 
-test("rules, kinds and releases return copies", () => {
+test("rules, explain, kinds, releases and settingsSchema return copies, and explain suggests the nearest rule", () => {
   assert.ok(rules().length > 50);
   assert.deepEqual(Object.keys(rules()[0]).sort(), ["clusterSpecific", "enforcement", "id", "releases", "title", "upstream"]);
-  const page = explain("job-status/failed-decreased");
+  const catalog = () => structuredClone([rules(), explain("job-status/failed-decreased"), kinds(), releases(), settingsSchema()]);
+  const before = catalog();
+  const [[rule], page, [kind], list, schema] = [rules(), explain("job-status/failed-decreased"), kinds(), releases(), settingsSchema()];
   assert.match(page.source, /^kube-apiserver: /);
-  page.title = "mine";
-  page.releases.length = 0;
-  assert.notEqual(explain("job-status/failed-decreased").title, "mine");
-  assert.deepEqual(explain("job-status/failed-decreased").releases, releases());
+  assert.deepEqual(page.releases, list);
+  for (const copy of [rule, page, kind, schema, schema.properties]) {
+    copy.title = "mine";
+  }
+  for (const array of [rule.releases, page.releases, kind.versions, list]) {
+    array.length = 0;
+  }
+  assert.deepEqual(catalog(), before);
   const error = thrown(() => explain("job-status/nope"));
   assert.deepEqual([error.code, error.path], ["ERR_UNKNOWN_RULE", "id"]);
   for (const [typed, meant] of [
