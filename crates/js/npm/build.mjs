@@ -68,10 +68,10 @@ async function settingsTypes(schema) {
     }
     const supported = ["type", "enum", "items", "properties", "additionalProperties", "required", "description"];
     const kept = Object.entries(value).filter(([key]) => supported.includes(key));
-    const inner = ([key, of]) => [key, key === "properties" ? Object.fromEntries(Object.entries(of).map(([name, one]) => [name, typed(one)])) : typed(of)];
+    const inner = ([key, member]) => [key, key === "properties" ? Object.fromEntries(Object.entries(member).map(([name, property]) => [name, typed(property)])) : typed(member)];
     return Object.fromEntries(kept.map(inner));
   };
-  const description = `${schema.title}. Every key may be left out; null is as good as absent.`;
+  const description = `${schema.title}. All keys are optional, and null is equivalent to an absent key.`;
   return compile({ ...typed(schema), type: "object", description }, "Settings", { bannerComment: "", additionalProperties: false });
 }
 

@@ -1,4 +1,5 @@
-//! Rules, kinds and releases as data. The generator writes them as JSON into the package, which needs no module for them.
+//! Rules, kinds and releases as data. The generator writes them to the package as JSON, so that it returns them without calling the
+//! module.
 
 use managed_by::{FieldLocation, Release, RuleSource, ValueConstraint};
 use serde::Serialize;
@@ -25,7 +26,7 @@ pub struct Rule {
     pub releases: Vec<&'static str>,
 }
 
-/// A rule with its documentation. The texts are Markdown with `code` as their only markup.
+/// A rule with its documentation. The texts are Markdown: paragraphs, lists, tables, `code`, **bold** and links.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RulePage {
@@ -105,7 +106,7 @@ pub fn rules() -> serde_json::Result<Vec<RulePage>> {
 fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
     let docs = rule.documentation();
     let releases = Release::ALL.iter().copied();
-    let holds = releases.filter(|release| rule.exists_in(*release));
+    let rule_releases = releases.filter(|release| rule.exists_in(*release));
     let (source, deviation) = match *rule.source() {
         RuleSource::Upstream {
             function,
@@ -126,7 +127,7 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
             enforcement: rule.default_enforcement().as_str(),
             upstream: rule.is_upstream(),
             cluster_specific: rule.is_cluster_specific(),
-            releases: holds.map(Release::as_str).collect(),
+            releases: rule_releases.map(Release::as_str).collect(),
         },
         text: docs.text,
         fix: docs.fix,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 
-/// Writes the glue of wasm-bindgen, the catalog and the TypeScript types
+/// Writes the module, its wasm-bindgen glue, the catalog and the TypeScript types
 #[derive(Parser)]
 #[command(about)]
 struct Arguments {

@@ -24,14 +24,14 @@ const NAME: &str = "managed_by";
 /// Writes the glue and the module, the catalog and the types.
 ///
 /// # Errors
-/// If the module is not one of this version of wasm-bindgen, or a file cannot be read or written.
+/// If the module was built with another version of wasm-bindgen, an example is not JSON, or a file cannot be read or written.
 pub(crate) fn write(module: &Path, directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let put = |file: &str, bytes: &[u8]| {
         let path = directory.join(file);
         fs::write(&path, bytes).with_context(|| path.display().to_string())
     };
-    // All platforms share this glue, which does not fetch the module itself.
+    // All platforms share this glue. It has no default path, so that bundlers do not look for the module.
     let mut output = Bindgen::new()
         .input_path(module)
         .web(true)?
@@ -43,7 +43,9 @@ pub(crate) fn write(module: &Path, directory: &Path) -> Result<()> {
         .remove_producers_section(true)
         .generate_output()?;
     put("managed_by.js", output.js().as_bytes())?;
-    let types = output.ts().context("the generator made no types")?;
+    let types = output
+        .ts()
+        .context("wasm-bindgen generated no TypeScript types")?;
     put("managed_by.d.ts", types.as_bytes())?;
     put("managed_by.wasm", &output.wasm_mut().emit_wasm())?;
     put("catalog.json", catalog()?.to_string().as_bytes())?;

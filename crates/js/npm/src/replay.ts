@@ -16,7 +16,7 @@ interface ChunkedInput {
   areLines: boolean;
 }
 
-/** Splits the argument of `replay` into chunks, and rejects other values. */
+/** Returns the argument of `replay` as chunks. Rejects values that are neither text, bytes nor iterable. */
 export function parseInput(lines: unknown): ChunkedInput {
   if (typeof lines === "string" || lines instanceof Uint8Array) {
     return { chunks: [lines], areLines: false };

@@ -22,12 +22,12 @@ const from = async (name, bundler) => import(pathToFileURL(createRequire(join(he
 
 /** Sources of pages that import the package, or load the module themselves. */
 const USES = {
-  "the same import": `import { review } from "managed-by";
+  "import": `import { review } from "managed-by";
 console.log(review(${JSON.stringify(CHANGED)}).message);`,
-  "init with a file of Vite": `import { init, review } from "managed-by/web";
-import place from "managed-by/managed_by.wasm?url";
-init(place).then(() => console.log(review(${JSON.stringify(CHANGED)}).message));`,
-  "init with a file of webpack": `import { init, review } from "managed-by/web";
+  "init with a ?url import": `import { init, review } from "managed-by/web";
+import url from "managed-by/managed_by.wasm?url";
+init(url).then(() => console.log(review(${JSON.stringify(CHANGED)}).message));`,
+  "init with new URL()": `import { init, review } from "managed-by/web";
 init(new URL("managed-by/managed_by.wasm", import.meta.url)).then(() => console.log(review(${JSON.stringify(CHANGED)}).message));`,
 };
 
@@ -50,8 +50,8 @@ async function outputOf(bundle, origin) {
     `import { readFileSync } from "node:fs";
 const origin = process.argv[3];
 const real = globalThis.fetch;
-globalThis.fetch = async (place) => {
-  const path = typeof place === "string" ? place : place.pathname;
+globalThis.fetch = async (input) => {
+  const path = typeof input === "string" ? input : input.pathname;
   if (origin.startsWith("http")) return real(new URL(path, origin));
   return new Response(readFileSync(origin + path), { headers: { "content-type": "application/wasm" } });
 };
@@ -63,23 +63,23 @@ await import(process.argv[2]);`,
   return stdout.trim();
 }
 
-const the = (list) => {
+const only = (list) => {
   assert.equal(list.length, 1, list.join(", "));
   return list[0];
 };
 
 for (const version of ["vite6", "vite7", "vite8"]) {
-  for (const use of ["the same import", "init with a file of Vite"]) {
+  for (const use of ["import", "init with a ?url import"]) {
     test(`${version} builds: ${use}`, async () => {
       const vite = await from(version, "vite");
       assert.match(vite.version, new RegExp(`^${version.slice("vite".length)}\\.`));
       const at = app(version, use);
       const bundled = await vite.build({ root: at, configFile: false, logLevel: "error", build: { modulePreload: { polyfill: false } } });
-      const { fileName } = the(bundled.output.filter(({ type }) => type === "chunk"));
+      const { fileName } = only(bundled.output.filter(({ type }) => type === "chunk"));
       // The extension makes Node load it as a module.
       cpSync(join(at, "dist", fileName), join(at, "dist/bundle.mjs"));
       assert.equal(await outputOf(join(at, "dist/bundle.mjs"), join(at, "dist")), MESSAGE);
-      assert.equal(readdirSync(join(at, "dist/assets")).some((name) => name.endsWith(".wasm")), use !== "the same import");
+      assert.equal(readdirSync(join(at, "dist/assets")).some((name) => name.endsWith(".wasm")), use !== "import");
     });
 
     test(`${version} dev server: ${use}`, async () => {
@@ -113,7 +113,7 @@ for (const version of ["vite6", "vite7", "vite8"]) {
   }
 }
 
-for (const use of ["the same import", "init with a file of webpack"]) {
+for (const use of ["import", "init with new URL()"]) {
   test(`webpack 5 builds: ${use}`, async () => {
     const { default: webpack } = await from("webpack5", "webpack");
     assert.match(webpack.version, /^5\./);
@@ -130,7 +130,7 @@ for (const use of ["the same import", "init with a file of webpack"]) {
 
 for (const [platform, format] of [["browser", "esm"], ["browser", "iife"], ["node", "esm"], ["node", "cjs"]]) {
   test(`esbuild builds for ${platform}, as ${format}`, async () => {
-    const at = app("esbuild", "the same import");
+    const at = app("esbuild", "import");
     const outfile = join(at, `dist/bundle.${format === "esm" ? "mjs" : "cjs"}`);
     await esbuild.build({ entryPoints: [join(at, "main.js")], absWorkingDir: at, bundle: true, platform, format, outfile, logLevel: "error" });
     assert.equal(await outputOf(outfile, at), MESSAGE);

@@ -16,7 +16,7 @@ function guest(file) {
     const text = (at, length) => bytes(at, length).toString();
     const nothing = () => 0;
     const wapc = {
-      __guest_request: (...places) => places.forEach((at, index) => bytes(at, inputs[index].length).set(inputs[index])),
+      __guest_request: (...pointers) => pointers.forEach((at, index) => bytes(at, inputs[index].length).set(inputs[index])),
       __guest_response: (at, length) => { response = text(at, length); },
       __guest_error: (at, length) => { failure = text(at, length); },
       __console_log: (at, length) => { failure = text(at, length); },

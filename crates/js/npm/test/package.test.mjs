@@ -48,9 +48,9 @@ test("the module imports only its own glue", () => {
 
 test("CommonJS and ESM have the same functions", () => {
   const required = createRequire(import.meta.url)("managed-by");
-  for (const of of [imported, required]) {
-    assert.deepEqual(Object.keys(of).filter((name) => typeof of[name] === "function" && name !== "ManagedByError" && name !== "default").sort(), FUNCTIONS);
-    assert.equal(of.review(CHANGED).message, MESSAGE);
+  for (const module of [imported, required]) {
+    assert.deepEqual(Object.keys(module).filter((name) => typeof module[name] === "function" && name !== "ManagedByError" && name !== "default").sort(), FUNCTIONS);
+    assert.equal(module.review(CHANGED).message, MESSAGE);
   }
 });
 

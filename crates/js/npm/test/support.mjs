@@ -12,7 +12,7 @@ export const built = join(root, "target/npm");
 export async function* lines(file) {
   const path = resolve(root, file);
   if (!existsSync(path)) {
-    throw new Error(`${file} is missing: make npm-test makes it`);
+    throw new Error(`${file} is missing: run \`make npm-test\` to create it`);
   }
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     yield JSON.parse(line);

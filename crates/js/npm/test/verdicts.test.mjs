@@ -1,4 +1,4 @@
-// Compares the package with the policy in an engine and with kube-apiserver.
+// Compares the package with the library and with kube-apiserver.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ function known() {
 /** Rules that are off in the policy because the API server enforces them. Tools enable them. */
 const ALL = Object.fromEntries(rules().filter((rule) => rule.upstream && rule.enforcement === "off").map((rule) => [rule.id, "deny"]));
 
-test("every vector gets kube-apiserver's result, of each release", async () => {
+test("every vector gets kube-apiserver's result for each release", async () => {
   const differences = known();
   let count = 0;
   const files = readdirSync(join(root, "parity/vectors"));
@@ -59,12 +59,12 @@ test("every vector gets kube-apiserver's result, of each release", async () => {
   assert.ok(count > 12_000 && count % releases().length === 0, `${count}`);
 });
 
-test("evaluations equal the library's, of each release", async () => {
+test("evaluations equal the library's for each release", async () => {
   const rowsOf = ({ findings }, releases) => findings.flatMap((finding) => (finding.releases ?? releases).map((release) => {
     const text = finding.messages?.find((entry) => entry.releases.includes(release))?.message ?? finding.message;
     return JSON.stringify([release, finding.rule, finding.enforcement, finding.path, text, finding.suggestion]);
   }));
-  await compareAll("npm, of each release", ({ name, request, settings, evaluation }) => {
+  await compareAll("npm, each release", ({ name, request, settings, evaluation }) => {
     if (evaluation === null) {
       return undefined;
     }
