@@ -34,15 +34,33 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   return element;
 }
 
-/** Renders text with `code` and **emphasis**. */
-export function prose(text: string): DocumentFragment {
+/** Renders the Markdown of the rule texts: paragraphs, lists, tables and inline markup. Links are relative to `base`. */
+export function markdown(text: string, base: string): HTMLElement[] {
+  return text.split("\n\n").map((block) => {
+    if (block.startsWith("- ")) {
+      return h("ul", {}, ...block.slice(2).split("\n- ").map((item) => h("li", {}, inlineMarkdown(item, base))));
+    }
+    if (block.startsWith("| ")) {
+      const [head, , ...rows] = block.split("\n").map((line) => line.slice(2, -2).split(" | "));
+      const row = (tag: string, cells: string[] = []): HTMLElement => h("tr", {}, ...cells.map((cell) => h(tag, {}, inlineMarkdown(cell, base))));
+      return h("table", {}, row("th", head), ...rows.map((cells) => row("td", cells)));
+    }
+    return h("p", {}, inlineMarkdown(block, base));
+  });
+}
+
+/** Renders `code`, **bold** and links. */
+export function inlineMarkdown(text: string, base: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
-  for (const part of text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/)) {
-    if (part.startsWith("`") && part.length > 1) {
+  for (const part of text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/)) {
+    const [, label, href] = /^\[(.+)\]\((.+)\)$/s.exec(part) ?? [];
+    if (part.startsWith("`")) {
       fragment.append(h("code", {}, part.slice(1, -1)));
-    } else if (/^\*[^*]+\*$/.test(part)) {
-      fragment.append(h("em", {}, part.slice(1, -1)));
-    } else if (part !== "") {
+    } else if (part.startsWith("**")) {
+      fragment.append(h("strong", {}, part.slice(2, -2)));
+    } else if (label !== undefined && href !== undefined) {
+      fragment.append(h("a", { href: new URL(href, base).href, rel: "external" }, label));
+    } else {
       fragment.append(part);
     }
   }

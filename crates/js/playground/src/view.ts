@@ -1,7 +1,7 @@
 // The result panel: objects, verdict, kubectl output, findings with their rules, releases and state diagram.
 import { explain, type Finding, type ObjectVerdict, type Verdict } from "managed-by/web";
 import { type Entry, type Evaluation, MAX_LISTED, outcomeOf } from "./evaluation.js";
-import { h, prose } from "./dom.js";
+import { h, inlineMarkdown, markdown } from "./dom.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
 import { stateDiagram } from "./state-diagram.js";
 
@@ -161,6 +161,7 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
   const location =
     position !== undefined &&
     h("button", { type: "button", class: "location", onclick: () => actions.goTo(position.from) }, h("code", {}, finding.path), ` line ${position.line}`);
+  const page = `${REPOSITORY}/blob/main/docs/rules/${rule.id}.md`;
   const source = rule.upstream ? `${rule.source}, ${releaseRange(rule.releases)}` : `This project: ${rule.source}`;
   return h(
     "article",
@@ -171,16 +172,16 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
       "details",
       { open: isOpen },
       h("summary", {}, "The rule"),
-      h("p", { class: "title" }, prose(`${rule.title}.`)),
-      h("p", {}, prose(rule.text)),
+      h("p", { class: "title" }, inlineMarkdown(`${rule.title}.`, page)),
+      ...markdown(rule.text, page),
       h("h5", {}, "What to do"),
-      h("p", {}, prose(rule.fix)),
+      ...markdown(rule.fix, page),
       h(
         "p",
         { class: "source" },
-        prose(source),
+        inlineMarkdown(source, page),
         " · ",
-        h("a", { href: `${REPOSITORY}/blob/main/docs/rules/${rule.id}.md`, rel: "external" }, "The page of the rule, with examples"),
+        h("a", { href: page, rel: "external" }, "The page of the rule, with examples"),
       ),
     ),
   );

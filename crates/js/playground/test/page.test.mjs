@@ -296,6 +296,27 @@ test("the link from a rule's page opens its example", async () => {
   });
 });
 
+test("the Markdown of rule texts is rendered", async () => {
+  for (const [id, selector, expected] of [
+    ["managed-by/delegation", "li, strong", ["A worker cluster runs", "A management cluster runs", "Children.", "Templates."]],
+    ["status-writer/builtin", "p:not(.source) a", ["Status writers"]],
+    ["job-spec/scheduling-directives", "th, p:not(.source) a", ["release", "the directives of", "kubernetes#139281"]],
+  ]) {
+    await onPage(
+      async (page) => {
+        const details = page.locator(".finding", { has: page.locator("h4", { hasText: id }) }).locator("details");
+        const texts = await details.locator(selector).allTextContents();
+        assert.deepEqual(texts.map((text, index) => text.slice(0, expected[index]?.length)), expected);
+        assert.doesNotMatch(await details.textContent(), /\*\*|\]\(|---/);
+        for (const link of await details.locator("a").all()) {
+          assert.match(await link.getAttribute("href"), /^https:\/\/github\.com\/(managed-by-policy\/managed-by-policy\/blob\/main\/docs\/r|kubernetes\/)/);
+        }
+      },
+      { hash: `#rule=${id}` },
+    );
+  }
+});
+
 test("make playground serves the released files", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "playground-served-"));
   t.after(() => rmSync(folder, { recursive: true }));
