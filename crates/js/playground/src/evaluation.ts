@@ -187,9 +187,10 @@ function limitLists(evaluation: Evaluation): Evaluation {
   for (const { outcome } of entries) {
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
-  const listed = entries.length > MAX_LISTED ? entries.filter((entry) => entry === current || entry.outcome !== "Allowed") : entries;
+  const others = new Set(entries.filter((entry) => entry !== current && entry.outcome !== "Allowed").slice(0, MAX_LISTED - 1));
+  const listed = entries.length > MAX_LISTED ? entries.filter((entry) => entry === current || others.has(entry)) : entries;
   const findings = [...(current?.findings ?? []), ...entries.flatMap((entry) => (entry === current ? [] : entry.findings))];
-  return { ...evaluation, counts, entries: listed.slice(0, MAX_LISTED), findings: findings.slice(0, MAX_FINDINGS), problems: problems.slice(0, MAX_LISTED) };
+  return { ...evaluation, counts, entries: listed, findings: findings.slice(0, MAX_FINDINGS), problems: problems.slice(0, MAX_LISTED) };
 }
 
 /** Namespace of objects without one. */
