@@ -50,7 +50,7 @@ const JOB_SPEC: Record<string, Schema> = {
 
 const CONDITION = objectWith({
   type: { type: "string", description: "Type of the condition.", examples: ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget", "Suspended"] },
-  status: enumSchema("Status of the condition.", "True", "False", "Unsupported"),
+  status: enumSchema("Status of the condition.", "True", "False", "Unknown"),
   reason: stringSchema("Machine-readable reason."),
   message: stringSchema("Human-readable message."),
   lastProbeTime: timeSchema("Time of the last probe."),

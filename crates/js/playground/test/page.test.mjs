@@ -352,6 +352,7 @@ test("completion suggests valid keys and values", async () => {
     assert.deepEqual(await complete("apiVersion: batch/v1\nkind: Job\nspec:\n  managedBy: "), ["kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"].sort((a, b) => (a.startsWith("kue") ? -1 : 1)).sort());
     assert.ok((await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n    - type: ")).includes("SuccessCriteriaMet"));
     assert.ok((await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n  - type: Complete\n    ")).includes("lastTransitionTime"));
+    assert.deepEqual(await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n  - type: Complete\n    status: "), ['"False"', '"True"', "Unknown"]);
     await page.keyboard.press("Escape");
     await page.getByRole("tab", { name: "Settings" }).click();
     assert.ok((await complete("")).includes("kubernetes_version"));
