@@ -213,7 +213,9 @@ fn page(rule: &Rule) -> Result<String> {
         text,
         "\nThe response, with code {code}:\n\n```text\n{message}\n```\n"
     )?;
-    if request["kind"]["kind"] != "Pod" {
+    // The playground supports neither pods nor an object of 1 MiB.
+    let is_short = docs.rejected.full_request() == docs.rejected.request;
+    if is_short && request["kind"]["kind"] != "Pod" {
         writeln!(
             text,
             "\n[Change this example in the playground]({PLAYGROUND}#rule={})",

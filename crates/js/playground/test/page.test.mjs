@@ -269,24 +269,20 @@ test("edits survive a reload until the user discards them", async () => {
 });
 
 test("the link from a rule's page opens its example", async () => {
-  const { explain, rules } = await import("managed-by");
+  const { rules } = await import("managed-by");
+  // The page supports neither pods nor an object of 1 MiB.
+  const hasLink = (id) => !["managed-by/object-too-large", "pods/delegated-owner"].includes(id);
   let count = 0;
   for (const { id } of rules()) {
     const text = readFileSync(join(root, `docs/rules/${id}.md`), "utf8");
     const [, link] = /^\[Change this example in the playground\]\(\S+\/playground\/(#\S+)\)$/m.exec(text) ?? [];
-    const { kind } = explain(id).rejected.request.kind;
-    assert.equal(link, kind === "Pod" ? undefined : `#rule=${id}`);
+    assert.equal(link, hasLink(id) ? `#rule=${id}` : undefined);
     count += link === undefined ? 0 : 1;
   }
   assert.ok(count > 50, `${count}`);
   await onPage(async (page) => {
     const missing = [];
-    for (const { id } of rules()) {
-      const { request } = explain(id).rejected;
-      // The page does not support a Job's pods, an object of a megabyte, or a removed finalizer.
-      if (request.kind.kind === "Pod" || !["CREATE", "UPDATE"].includes(request.operation) || JSON.stringify(request).includes("1 MiB")) {
-        continue;
-      }
+    for (const { id } of rules().filter(({ id }) => hasLink(id))) {
       await page.evaluate((hash) => {
         location.hash = hash;
       }, `#rule=${id}`);
