@@ -70,7 +70,7 @@ async function serve() {
   }
 }
 
-/** Returns the service worker, with the file names and a version that depends on their content. */
+/** Builds the service worker, with the file names and a version that depends on their content. */
 async function serviceWorker() {
   const files = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map((entry) => relative(out, join(entry.parentPath, entry.name))).sort();

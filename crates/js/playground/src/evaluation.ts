@@ -36,7 +36,7 @@ export interface Entry {
 
 /** Evaluation of an input. Long lists are cut, because the page would need time for them while the user types. */
 export interface Evaluation {
-  /** Objects in the order of the text. If there are many, those that are not allowed. */
+  /** Objects in the order of the text, at most `MAX_LISTED`. If there are more, `Allowed` ones are omitted, except the current one. */
   entries: Entry[];
   /** Number of all objects with each outcome. */
   counts: Partial<Record<Outcome, number>>;
@@ -66,7 +66,7 @@ export function outcomeOf(verdict: Verdict): "Allowed" | "Warned" | "Denied" {
   return verdict.allowed ? (verdict.warnings.length > 0 ? "Warned" : "Allowed") : "Denied";
 }
 
-/** Returns the verdict of a release, or with `settings` the verdict under the unchanged settings. Positions are taken from the other result. */
+/** Returns the verdict of a release, with the positions in `evaluated.verdict`; or `evaluated.verdict` itself if there is none for the release, as for `settings`. */
 export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
   const chosen = evaluated.releases?.find((entry) => entry.release === release)?.verdict;
   if (chosen === undefined) {
@@ -236,7 +236,7 @@ function rejectionReason(object: object | null | undefined, old: object | null |
   const identity = identityOf(object);
   if (identity.name === "") {
     return identity.hasGenerateName
-      ? "The object has generateName and no name: the API server makes the name before it evaluates. Write a name to evaluate the rest."
+      ? "The object has generateName and no name: the API server generates the name before admission. Set metadata.name to evaluate the object."
       : "The object has no metadata.name.";
   }
   if (old === null || old === undefined) {

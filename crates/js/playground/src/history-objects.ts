@@ -9,7 +9,7 @@ export interface StepObjects {
 
 type Document = Record<string, unknown>;
 
-/** Reads a history up to a step. A document is a line, or several whose last one is a brace alone. */
+/** Returns the object before and after a step of a history. A document is one line, or several lines of which the last starts with `}`. */
 export async function findStepObjects(lines: AsyncIterable<string>, step: ReplayStep): Promise<StepObjects | undefined> {
   let before: Document | undefined;
   let number = 0;

@@ -73,7 +73,7 @@ const DOWN: Layout = {
   lanes: { first: 8, middle: 170, last: 380 },
 };
 
-/** States from which the first lane is reachable in every layout. The others reach the last one. */
+/** States from which an arrow reaches the first lane, or the last lane, in every layout. */
 const FIRST_LANE = new Set<StateId>(["none", "running", "criteria", "complete"]);
 const LAST_LANE = new Set<StateId>(["none", "suspended", "target", "failed"]);
 
@@ -128,7 +128,7 @@ const RADIUS = 12;
 /** Distance between an arrow and its opposite, and between the tip of an arrow and its box. */
 const [OFFSET, GAP] = [8, 2];
 
-/** Returns the corners of an arrow from one box to another. It leaves and enters at the sides, and passes all other boxes. */
+/** Returns the corners of an arrow from one box to another. It leaves and enters at the sides, and does not cross other boxes. */
 function routeOf({ centers, box, lanes }: Layout, from: StateId, to: StateId): Vector[] {
   const [a, b] = [centers[from], centers[to]];
   const isForward = a.along < b.along || (a.along === b.along && a.across < b.across);

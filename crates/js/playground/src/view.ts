@@ -37,7 +37,7 @@ export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, rele
     ...(evaluated.note === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.note}.`)]),
     ...problems(evaluation, actions),
     findings(verdict.findings, actions),
-    ...(transitions === undefined ? [] : [section("The step", stateDiagram(transitions))]),
+    ...(transitions === undefined ? [] : [section("State transition", stateDiagram(transitions))]),
     ...audit(verdict),
   );
   const count = verdict.findings.length;
@@ -77,7 +77,7 @@ function fillPanel(parent: HTMLElement, ...children: HTMLElement[]): void {
   }
 }
 
-/** Lists the objects of the input, if there are several. Long lists contain the denied and warned ones. */
+/** Lists the objects of the input, if there are several. Long lists omit the `Allowed` ones, except the current one. */
 function entryList({ entries, counts, current }: Evaluation, actions: Actions): HTMLElement[] {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (total < 2) {
@@ -99,7 +99,7 @@ function entryList({ entries, counts, current }: Evaluation, actions: Actions): 
     const count = counts[outcome] ?? 0;
     return count === 0 ? [] : [`${count.toLocaleString("en")} ${outcome.toLowerCase()}`];
   });
-  const limit = total > MAX_LISTED ? ` The list contains at most ${MAX_LISTED} that are not allowed.` : "";
+  const limit = total > MAX_LISTED ? ` The list shows at most ${MAX_LISTED} objects, and omits allowed ones.` : "";
   const summary = `${total.toLocaleString("en")} objects: ${texts.join(", ")}.${limit}`;
   return [h("nav", { class: "entries", "aria-label": "Objects in the input" }, h("p", {}, summary), h("ol", {}, ...items))];
 }
@@ -187,7 +187,7 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
   );
 }
 
-/** Returns the message without the path, which is shown separately. */
+/** Returns the message without the path, which is shown separately, and with the releases that deny it if not all do. */
 function messageOf(finding: Finding): string {
   const text = finding.message.startsWith(`${finding.path}: `) ? finding.message.slice(finding.path.length + 2) : finding.message;
   const { releases } = finding;

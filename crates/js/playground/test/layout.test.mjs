@@ -15,7 +15,7 @@ test("a slow load does not move the content on a phone or a desktop", async (t) 
   for (const viewport of [{ width: 412, height: 823 }, { width: 1350, height: 940 }]) {
     await onPage(
       async (page) => {
-        // The fonts arrive last.
+        // Include shifts after the evaluation, for example from late fonts.
         await page.waitForTimeout(500);
         const shift = await page.evaluate(() => window.shift);
         t.diagnostic(`${viewport.width} wide: ${shift.toFixed(3)}`);
@@ -72,7 +72,6 @@ for (const colorScheme of ["light", "dark"]) {
       mkdirSync(screens, { recursive: true });
       await onPage(
         async (page) => {
-          // The page's CSP blocks other scripts.
           const scan = async (name) => {
             await page.screenshot({ path: join(screens, `${name}-${colorScheme}-${width}.png`), fullPage: true });
             const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
@@ -81,6 +80,7 @@ for (const colorScheme of ["light", "dark"]) {
             const messages = violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`).join(" | ")}`);
             assert.deepEqual(messages, []);
           };
+          // Needs bypassCSP, because axe is a script that the page's CSP blocks.
           await page.addScriptTag({ path: axe });
           for (const example of ["field/04-typo-in-the-reserved-value", "status/02-marked-complete-too-early", "status/01-running-job-completes", "cluster-specific/07-management-break-glass"]) {
             await select(page, "#example", example);

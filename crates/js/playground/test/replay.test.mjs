@@ -92,7 +92,7 @@ test("the page stays responsive while it replays 20 MB", async (t) => {
   await onPage(async (page) => {
     await watch(page);
     const began = Date.now();
-    // Load from disk, because the page would unpack a buffer.
+    // Pass a path, because Playwright decodes a buffer in the page, which is a long task.
     await page.setInputFiles("#file", path);
     await page.waitForSelector("#replay-progress:not([hidden])");
     await page.waitForSelector(".totals", { timeout: 120_000 });

@@ -31,8 +31,8 @@ async function serve() {
 
 /** Launches the browser: BROWSER, or one at a common path. */
 export async function launch() {
-  const places = [process.env.BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
-  const executablePath = places.find((place) => place && existsSync(place));
+  const candidates = [process.env.BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
+  const executablePath = candidates.find((path) => path && existsSync(path));
   if (executablePath === undefined) {
     throw new Error("no browser: install chromium, or name one in BROWSER");
   }
@@ -41,8 +41,8 @@ export async function launch() {
 }
 
 /**
- * Starts a server and a browser for the tests of a file. Returns a function that opens the page, does something with it, and fails if the page
- * logs an error or sends a request to another host. With `prepare`, errors of the browser are allowed.
+ * Starts a server and a browser for the tests of a file. Returns a function that opens the page, calls `act` with it, and fails if the page
+ * throws or logs an error, or sends a request to another host. With `prepare`, it may log errors.
  */
 export function usePage() {
   let server;
@@ -131,7 +131,7 @@ export function responses() {
   return new Map(lines.filter(({ name }) => /^[a-z-]+\/\d\d-/.test(name)).map((line) => [line.name, line]));
 }
 
-/** Generates a history of the given size from recordings with new object names. */
+/** Generates a history of at least the given size: recordings with new UIDs, each followed by a Job whose update is denied. */
 export function history(bytes) {
   const traces = ["jobs-1.36", "jobset-0.12", "kuberay-1.7", "training-operator-1.9"].map((trace) => readFileSync(join(root, `parity/traces/${trace}.ndjson`), "utf8"));
   const failing = (n) => {
