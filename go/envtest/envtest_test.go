@@ -35,7 +35,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbywebhook"
 )
 
-// cluster is the kube-apiserver on the PATH.
+// cluster is a running kube-apiserver with a client.
 type cluster struct {
 	client.WithWatch
 	config  *rest.Config
@@ -43,7 +43,7 @@ type cluster struct {
 	release managedby.Release
 }
 
-// start starts a kube-apiserver with the given webhooks.
+// start starts the etcd and kube-apiserver on the PATH, with the given webhooks.
 func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookConfiguration) cluster {
 	t.Helper()
 	path := func(program string) string {
@@ -133,7 +133,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			return c.Status().Patch(ctx, job, from(old))
 		}
 	}
-	// A suspended Job with a status, whose scheduling directives then change.
+	// move suspends the Job, writes its status, and then changes its scheduling directives.
 	move := func(status batchv1.JobStatus) func(context.Context, client.Client, *batchv1.Job) error {
 		return func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			job.Spec.Suspend = ptr(true)
@@ -153,30 +153,30 @@ func TestSameAsTheAPIServer(t *testing.T) {
 		write  func(context.Context, client.Client, *batchv1.Job) error
 		denied bool
 	}{
-		{"a status, updated", update(running), false},
-		{"a status that is wrong, updated", update(tooReady), true},
-		{"a success at once", update(finished), false},
-		{"a status, merged", patch(running, client.MergeFrom), false},
-		{"a status that is wrong, merged", patch(tooReady, client.MergeFrom), true},
-		{"a status that is wrong, merged strategically", patch(tooReady, func(old client.Object) client.Patch {
+		{"update, valid status", update(running), false},
+		{"update, invalid status", update(tooReady), true},
+		{"update, first status is Complete", update(finished), false},
+		{"merge patch, valid status", patch(running, client.MergeFrom), false},
+		{"merge patch, invalid status", patch(tooReady, client.MergeFrom), true},
+		{"strategic merge patch, invalid status", patch(tooReady, func(old client.Object) client.Patch {
 			return client.StrategicMergeFrom(old)
 		}), true},
-		{"a status, applied", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+		{"apply, valid status", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			status := applybatchv1.JobStatus().WithStartTime(now).WithActive(1).WithReady(1)
 			return c.Status().Apply(ctx, applybatchv1.Job(job.Name, job.Namespace).WithStatus(status), client.FieldOwner("test"))
 		}, false},
-		{"a status that is wrong, applied without being stored", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+		{"dry run of an apply patch, invalid status", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			bad := &batchv1.Job{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 				ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}, Status: tooReady,
 			}
-			//lint:ignore SA1019 Controllers still do it so.
+			//lint:ignore SA1019 Controllers still use it.
 			return c.Status().Patch(ctx, bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
 		}, true},
 		{"two mistakes in one status", update(batchv1.JobStatus{Active: 1, Ready: ptr[int32](2), Conditions: []batchv1.JobCondition{
 			{Type: batchv1.JobComplete, Status: "True"},
 		}}), true},
-		{"a change of the field", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+		{"update of managedBy", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			job.Spec.ManagedBy = ptr("acme.io/other")
 			return c.Update(ctx, job)
 		}, true},
@@ -188,10 +188,10 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			}
 			return update(tooReady)(ctx, c, job)
 		}, false},
-		{"other nodes, with the condition Suspended", move(batchv1.JobStatus{
+		{"change of scheduling directives, Suspended is True", move(batchv1.JobStatus{
 			Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: "True"}},
 		}), false},
-		{"other nodes, while a pod is active", move(batchv1.JobStatus{Active: 1}), release >= managedby.V1_36},
+		{"change of scheduling directives, a pod is active", move(batchv1.JobStatus{Active: 1}), release >= managedby.V1_36},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r.Failures = nil
@@ -202,16 +202,16 @@ func TestSameAsTheAPIServer(t *testing.T) {
 				}
 				return test.write(t.Context(), c, job)
 			}
-			their, our := fmt.Sprintf("pi-%d-theirs", i), fmt.Sprintf("pi-%d-ours", i)
-			theirs, ours := write(plain, their), write(checked, our)
-			if apierrors.IsInvalid(theirs) != test.denied || apierrors.ReasonForError(ours) != apierrors.ReasonForError(theirs) || (len(r.Failures) != 0) != test.denied {
-				t.Errorf("kube-apiserver: %v\nours:           %v\nfailures:       %v", theirs, ours, r.Failures)
+			plainName, checkedName := fmt.Sprintf("pi-%d-plain", i), fmt.Sprintf("pi-%d-checked", i)
+			plainErr, checkedErr := write(plain, plainName), write(checked, checkedName)
+			if apierrors.IsInvalid(plainErr) != test.denied || apierrors.ReasonForError(checkedErr) != apierrors.ReasonForError(plainErr) || (len(r.Failures) != 0) != test.denied {
+				t.Errorf("kube-apiserver: %v\nchecked:        %v\nfailures:       %v", plainErr, checkedErr, r.Failures)
 			}
-			if !test.denied || strings.Contains(theirs.Error(), "spec.template") {
+			if !test.denied || strings.Contains(plainErr.Error(), "spec.template") {
 				return // kube-apiserver prints the whole template, the policy does not.
 			}
-			if is, same := statusText(t, ours, our), statusText(t, theirs, their); is != same {
-				t.Errorf("kube-apiserver: %s\nours:           %s", same, is)
+			if got, want := statusText(t, checkedErr, checkedName), statusText(t, plainErr, plainName); got != want {
+				t.Errorf("kube-apiserver: %s\nchecked:        %s", want, got)
 			}
 		})
 	}
@@ -233,7 +233,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 			TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"}, Status: met,
 		}
-		//lint:ignore SA1019 Controllers still do it so.
+		//lint:ignore SA1019 Controllers still use it.
 		return checked.Status().Patch(t.Context(), obj, client.Apply, append(options, client.FieldOwner("test"), client.ForceOwnership)...)
 	}
 	stored := func() int32 {
@@ -288,7 +288,7 @@ func TestManager(t *testing.T) {
 	if err := <-wrote; !apierrors.IsInvalid(err) || len(r.Failures) != 1 || !strings.HasPrefix(r.Failures[0], "envtest_test.go:") {
 		t.Errorf("%v, %v", err, r.Failures)
 	}
-	// A client that the program wraps itself.
+	// Wrap a client with New instead of ForManager.
 	again := managedbyclient.New(r, mgr.GetClient(), managedbyclient.WithReader(mgr.GetAPIReader()))
 	bad := delegated("other")
 	bad.Spec.ManagedBy = ptr("runner")

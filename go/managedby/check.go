@@ -19,8 +19,8 @@ import (
 // StatusSubresource is the name of the status subresource.
 const StatusSubresource = "status"
 
-// Change is a write by a client, with the objects as the client sends them. Like the API server, [Policy.Check] ignores the status in
-// a write of the main resource, and all other fields in a write of the status.
+// Change is a write by a client, with the objects as the client sends them. Like the API server, [Policy.Check] ignores the status
+// in a write of the main resource, and all fields other than metadata and status in a write of the status.
 type Change struct {
 	// Operation is Create or Update.
 	Operation admissionv1.Operation
@@ -98,7 +98,7 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	case change.Operation == admissionv1.Create && change.OldObject == nil && change.SubResource == "":
 	case change.Operation == admissionv1.Update && change.OldObject != nil && (change.SubResource == "" || change.SubResource == StatusSubresource):
 	default:
-		return nil, fmt.Errorf("managedby: unsupported change: operation %q, subresource %q, OldObject set: %t: must be %s with neither subresource nor OldObject, or %s with OldObject",
+		return nil, fmt.Errorf("managedby: unsupported change: operation %q, subresource %q, OldObject set: %t: must be %s without subresource and OldObject, or %s with OldObject and subresource \"\" or \"status\"",
 			change.Operation, change.SubResource, change.OldObject != nil, admissionv1.Create, admissionv1.Update)
 	}
 	kind, err := p.kind(change)
@@ -183,7 +183,7 @@ func marshalJobs(job, old *batchv1.Job, subResource string) (object, oldJSON []b
 	return object, oldJSON, err
 }
 
-// marshalObjects does the same for objects of any kind.
+// marshalObjects returns the JSON of objects of any kind. Unlike marshalJobs, it never omits the template.
 func marshalObjects(change Change) (object, old []byte, err error) {
 	var newFields, oldFields map[string]json.RawMessage
 	if newFields, _, err = toFields(change.Object); err != nil {

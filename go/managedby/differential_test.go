@@ -21,8 +21,8 @@ type releaseFinding struct {
 	text, suggestion  string
 }
 
-// TestDifferential compares CheckRequest and Review with the library's responses to every example, vector, recorded and generated request.
-// The variable EXPECTED_RESULTS can name another file than target/expected.ndjson.
+// TestDifferential compares CheckRequest and Review with the library's responses to every example, vector, recorded and generated
+// request. It reads the file in the environment variable EXPECTED_RESULTS, by default target/expected.ndjson.
 func TestDifferential(t *testing.T) {
 	name := os.Getenv("EXPECTED_RESULTS")
 	if name == "" {
@@ -97,10 +97,10 @@ func TestDifferential(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line.Name, err)
 		}
-		ours, library := map[releaseFinding]bool{}, map[releaseFinding]bool{}
+		gotFindings, wantFindings := map[releaseFinding]bool{}, map[releaseFinding]bool{}
 		for _, f := range found.All {
 			for _, release := range f.Releases {
-				ours[releaseFinding{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
+				gotFindings[releaseFinding{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
 			}
 		}
 		for _, f := range line.Evaluation.Findings {
@@ -111,13 +111,13 @@ func TestDifferential(t *testing.T) {
 						text = variant.Message
 					}
 				}
-				library[releaseFinding{release, f.Rule, f.Enforcement, f.Path, text, f.Suggestion}] = true
+				wantFindings[releaseFinding{release, f.Rule, f.Enforcement, f.Path, text, f.Suggestion}] = true
 			}
 		}
-		if !maps.Equal(ours, library) {
-			t.Errorf("%s: %v, not %v: %s", line.Name, ours, library, line.Request)
+		if !maps.Equal(gotFindings, wantFindings) {
+			t.Errorf("%s: %v, not %v: %s", line.Name, gotFindings, wantFindings, line.Request)
 		}
-		findings += len(ours)
+		findings += len(gotFindings)
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)

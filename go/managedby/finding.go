@@ -37,7 +37,8 @@ type Finding struct {
 	Suggestion string
 	// Upstream is true if the rule is kube-apiserver's, and false if it is this project's own.
 	Upstream bool
-	// Releases are the releases that report this finding. [Policy.Review] leaves it empty if the settings name no release.
+	// Releases are the releases that report this finding. [Policy.Review] sets it only if the settings set no release and not all
+	// releases do.
 	Releases Releases
 	// Errors are the complete errors. Releases with the same message share one.
 	Errors []ReleaseError
@@ -54,12 +55,12 @@ type ReleaseError struct {
 	Detail string
 }
 
-// Error returns the error of a release, or an empty string if the release does not report the finding.
+// Error returns the error of a release, or an empty string if Releases does not contain the release.
 func (f Finding) Error(release Release) string {
 	return f.error(release).Message
 }
 
-// error returns the error of a release, or the zero value if the release does not report the finding.
+// error returns the error of a release, or the zero value if Releases does not contain the release.
 func (f Finding) error(release Release) ReleaseError {
 	for _, e := range f.Errors {
 		if e.Releases.Contains(release) {
@@ -69,7 +70,7 @@ func (f Finding) error(release Release) ReleaseError {
 	return ReleaseError{}
 }
 
-// FieldError returns the error in kube-apiserver's type, or nil if the release does not report the finding. It prints like
+// FieldError returns the error in kube-apiserver's type, or nil if Releases does not contain the release. It prints like
 // [Finding.Error].
 func (f Finding) FieldError(release Release) *field.Error {
 	e := f.error(release)
@@ -110,7 +111,7 @@ func (p printed) String() string { return string(p) }
 // MarshalJSON returns an error, so that field.Error prints the String.
 func (p printed) MarshalJSON() ([]byte, error) { return nil, errPrinted }
 
-var errPrinted = errors.New("managedby: a value of which only the text is known")
+var errPrinted = errors.New("managedby: only the printed form of the value is known")
 
 var _ json.Marshaler = printed("")
 
@@ -171,7 +172,7 @@ func (f Findings) Denied() Releases {
 	return releases
 }
 
-// In returns the findings of one release, in its order, with this release's types and details.
+// In returns the findings of one release in the order of All, with the release's types and details.
 func (f Findings) In(release Release) []Finding {
 	var findings []Finding
 	for _, finding := range f.All {

@@ -35,11 +35,11 @@ func FuzzReview(f *testing.F) {
 			return
 		}
 		if verdict.Allowed == (verdict.Message != "") || verdict.Allowed != (verdict.Code == 0) {
-			t.Errorf("half a verdict: %+v", verdict)
+			t.Errorf("inconsistent verdict: %+v", verdict)
 		}
 		for _, finding := range verdict.Findings {
 			if !strings.Contains(finding.Rule, "/") || finding.Enforcement != managedby.Deny && finding.Enforcement != managedby.Warn {
-				t.Errorf("half a finding: %+v", finding)
+				t.Errorf("invalid finding: %+v", finding)
 			}
 		}
 	})

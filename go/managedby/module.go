@@ -82,18 +82,18 @@ func (m *module) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var is struct {
+	var description struct {
 		Version  string   `json:"version"`
 		Releases Releases `json:"releases"`
 	}
-	if err := json.Unmarshal(response, &is); err != nil {
+	if err := json.Unmarshal(response, &description); err != nil {
 		return err
 	}
-	if is.Version != Version {
-		return fmt.Errorf("it is of version %q, this package of %q: run `make go/managedby/module.wasm`", is.Version, Version)
+	if description.Version != Version {
+		return fmt.Errorf("it has version %q, but this package has version %q: run `make go/managedby/module.wasm`", description.Version, Version)
 	}
-	if !slices.Equal(is.Releases, AllReleases()) {
-		return fmt.Errorf("it knows the releases %v, this package %v", is.Releases, AllReleases())
+	if !slices.Equal(description.Releases, AllReleases()) {
+		return fmt.Errorf("it supports releases %v, but this package supports %v", description.Releases, AllReleases())
 	}
 	return nil
 }
@@ -127,8 +127,8 @@ func (m *module) call(ctx context.Context, operation string, payload []byte) ([]
 		done <- result{response, err}
 	}()
 	select {
-	case is := <-done:
-		return is.response, is.err
+	case r := <-done:
+		return r.response, r.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -142,7 +142,7 @@ func (m *module) run(ctx context.Context, operation string, payload []byte) ([]b
 	response, err := i.call(ctx, operation, payload)
 	var callError *guestError
 	if err != nil && !errors.As(err, &callError) || i.memory() > maxIdleMemory {
-		// After a trap the state of the instance is undefined.
+		// After a trap, the state of the instance is undefined. An instance that has grown would keep its memory.
 		return response, errors.Join(err, i.close())
 	}
 	// This never blocks, because idle has room for all instances that can run.
@@ -175,7 +175,7 @@ func newInstance(ctx context.Context, m *module) (*instance, error) {
 	i := &instance{module: module, guestCall: module.ExportedFunction("__guest_call")}
 	init := module.ExportedFunction("wapc_init")
 	if i.guestCall == nil || init == nil {
-		return nil, errors.Join(errors.New("managedby: the module is no waPC guest"), i.close())
+		return nil, errors.Join(errors.New("managedby: the module is not a waPC guest"), i.close())
 	}
 	if _, err := init.Call(withExchange(ctx, &exchange{})); err != nil {
 		return nil, errors.Join(fmt.Errorf("managedby: cannot initialize the module: %w", err), i.close())

@@ -55,7 +55,7 @@ func TestOtherModulesAreRejected(t *testing.T) {
 		{"nothing", nil, "cannot load the module"},
 		{"half of it", wasm[:len(wasm)/2], "cannot load the module"},
 		{"another policy", other, "No handler registered for function describe"},
-		{"of another version", []byte(strings.ReplaceAll(string(wasm), Version, "9.9.9")), `of version "9.9.9"`},
+		{"of another version", []byte(strings.ReplaceAll(string(wasm), Version, "9.9.9")), `has version "9.9.9"`},
 	} {
 		m, err := load(t.Context(), test.wasm)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

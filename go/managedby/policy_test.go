@@ -60,8 +60,8 @@ func rules(findings []managedby.Finding) string {
 func TestCheckStatusUpdate(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	later := metav1.NewTime(start.Add(time.Hour))
-	condition := func(of batchv1.JobConditionType) batchv1.JobCondition {
-		return batchv1.JobCondition{Type: of, Status: corev1.ConditionTrue}
+	condition := func(conditionType batchv1.JobConditionType) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: conditionType, Status: corev1.ConditionTrue}
 	}
 	running := batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](1)}
 	for _, test := range []struct {
@@ -134,13 +134,13 @@ func TestFindingsAreData(t *testing.T) {
 		if len(found) != 1 {
 			t.Fatalf("%s finds %v", test.release, found)
 		}
-		is := found[0]
-		if is.Rule != "job-status/start-time-changed" || is.Path != "status.startTime" || is.Enforcement != managedby.Deny || !is.Upstream ||
-			is.Type != test.kind || is.Detail != test.detail || is.Suggestion != "" || is.Error(test.release) != test.text {
-			t.Errorf("%s finds %+v", test.release, is)
+		got := found[0]
+		if got.Rule != "job-status/start-time-changed" || got.Path != "status.startTime" || got.Enforcement != managedby.Deny || !got.Upstream ||
+			got.Type != test.kind || got.Detail != test.detail || got.Suggestion != "" || got.Error(test.release) != test.text {
+			t.Errorf("%s finds %+v", test.release, got)
 		}
-		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; is.URL() != want {
-			t.Errorf("its page is %s", is.URL())
+		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; got.URL() != want {
+			t.Errorf("its page is %s", got.URL())
 		}
 	}
 }
@@ -201,9 +201,9 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 		if list.ToAggregate().Error() != want.ToAggregate().Error() {
 			t.Errorf("%s: %v, not %v", release, list, want)
 		}
-		for i, is := range list {
-			if is.Type != want[i].Type || is.Field != want[i].Field || is.Detail != want[i].Detail {
-				t.Errorf("%s: %#v, not %#v", release, is, want[i])
+		for i, got := range list {
+			if got.Type != want[i].Type || got.Field != want[i].Field || got.Detail != want[i].Detail {
+				t.Errorf("%s: %#v, not %#v", release, got, want[i])
 			}
 		}
 	}
@@ -341,7 +341,7 @@ func TestInvalidOptions(t *testing.T) {
 		want   string
 	}{
 		{managedby.WithReleases(), "needs a release"},
-		{managedby.WithReleases("1.29"), `"1.29" is no release from 1.30 to 1.37`},
+		{managedby.WithReleases("1.29"), `"1.29" is not a release from 1.30 to 1.37`},
 		{managedby.WithSettings(nil), "settings: "},
 		{managedby.WithSettings([]byte("{")), "settings: "},
 		{managedby.WithSettings([]byte(`{"kubernetes_versoin":"1.36","role":"hub"}`)), `did you mean "kubernetes_version"?`},

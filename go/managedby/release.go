@@ -39,7 +39,7 @@ func Since(release Release) Releases {
 // ParseRelease parses a release, such as "1.36".
 func ParseRelease(text string) (Release, error) {
 	if !slices.Contains(AllReleases(), Release(text)) {
-		return "", fmt.Errorf("managedby: %q is no release from 1.30 to 1.37", text)
+		return "", fmt.Errorf("managedby: %q is not a release from 1.30 to 1.37", text)
 	}
 	return Release(text), nil
 }
@@ -55,14 +55,14 @@ func (r Releases) String() string {
 	var runs [][2]Release
 	before := false
 	for _, release := range AllReleases() {
-		is := r.Contains(release)
+		contains := r.Contains(release)
 		switch {
-		case is && before:
+		case contains && before:
 			runs[len(runs)-1][1] = release
-		case is:
+		case contains:
 			runs = append(runs, [2]Release{release, release})
 		}
-		before = is
+		before = contains
 	}
 	texts := make([]string, len(runs))
 	for i, run := range runs {

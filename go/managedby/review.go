@@ -135,9 +135,9 @@ var errorTypes = [...]field.ErrorType{
 
 // UnmarshalText sets the type with the given printed form.
 func (t *errorType) UnmarshalText(text []byte) error {
-	for _, is := range errorTypes {
-		if is.String() == string(text) {
-			*t = errorType(is)
+	for _, errType := range errorTypes {
+		if errType.String() == string(text) {
+			*t = errorType(errType)
 			return nil
 		}
 	}

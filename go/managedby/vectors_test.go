@@ -230,8 +230,8 @@ func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
 						t.Errorf("%s on %s, %s:\nkube-apiserver: %+v\nCheck:          %q %+v", v.Case.Name, release, form, result, message, errors)
 					}
 					for _, finding := range findings.In(release) {
-						if is := finding.FieldError(release); is.Error() != finding.Error(release) {
-							t.Errorf("%s on %s, %s: as a field.Error it is %#v", v.Case.Name, release, form, is)
+						if got := finding.FieldError(release); got.Error() != finding.Error(release) {
+							t.Errorf("%s on %s, %s: as a field.Error it is %#v", v.Case.Name, release, form, got)
 						}
 					}
 				}

@@ -152,11 +152,11 @@ func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithW
 
 func get(t *testing.T, c client.Client) *batchv1.Job {
 	t.Helper()
-	is := &batchv1.Job{}
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "pi"}, is); err != nil {
+	obj := &batchv1.Job{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "pi"}, obj); err != nil {
 		t.Fatal(err)
 	}
-	return is
+	return obj
 }
 
 // TestDryRunOfAnApply makes applies with a dry run. The fake client returns an empty response.
@@ -169,7 +169,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 	for name, write := range map[string]func(ctx context.Context, c client.Client, ready int32) error{
 		"Status().Patch": func(ctx context.Context, c client.Client, ready int32) error {
-			//lint:ignore SA1019 Controllers still do it so.
+			//lint:ignore SA1019 Controllers still use it.
 			return c.Status().Patch(ctx, full(ready), client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
 		},
 		"Status().Apply": func(ctx context.Context, c client.Client, ready int32) error {
@@ -207,7 +207,7 @@ func TestResponseOfAnApplyIsChecked(t *testing.T) {
 	bad := get(t, unchanged)
 	bad.ResourceVersion, bad.ManagedFields, bad.TypeMeta = "", nil, metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
 	bad.Status = batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](3)}
-	//lint:ignore SA1019 Controllers still do it so.
+	//lint:ignore SA1019 Controllers still use it.
 	if err := checked().Status().Patch(t.Context(), bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
 		t.Errorf("Patch: %v", err)
 	}
@@ -226,9 +226,9 @@ func TestClientWithoutWatch(t *testing.T) {
 	if _, watches := checked.(client.WithWatch); watches {
 		t.Error("the client has Watch")
 	}
-	is := get(t, checked)
-	is.Status.Ready = ptr[int32](1)
-	err := checked.Status().Update(t.Context(), is)
+	obj := get(t, checked)
+	obj.Status.Ready = ptr[int32](1)
+	err := checked.Status().Update(t.Context(), obj)
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueInvalid) || len(r.Failures) != 1 {
 		t.Errorf("%v, %v", err, r.Failures)
 	}
@@ -383,9 +383,9 @@ func TestUser(t *testing.T) {
 		r := recorded.New(t.Context())
 		user := managedbyclient.WithUser(authenticationv1.UserInfo{Username: name})
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), settings, user)
-		is := get(t, c)
-		is.Status.Active = 1
-		err := c.Status().Update(t.Context(), is)
+		obj := get(t, c)
+		obj.Status.Active = 1
+		err := c.Status().Update(t.Context(), obj)
 		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.Failures) == 1) != denied {
 			t.Errorf("%s: %v, %v", name, err, r.Failures)
 		}
@@ -432,10 +432,10 @@ func TestReader(t *testing.T) {
 		},
 	})
 	r := recorded.New(t.Context())
-	is := get(t, store)
-	is.Status.Ready = ptr[int32](1)
+	obj := get(t, store)
+	obj.Status.Ready = ptr[int32](1)
 	releases := managedbyclient.WithReleases(managedby.V1_36)
-	if err := managedbyclient.New(r, empty, releases, managedbyclient.WithReader(store)).Status().Update(t.Context(), is); !apierrors.IsInvalid(err) {
+	if err := managedbyclient.New(r, empty, releases, managedbyclient.WithReader(store)).Status().Update(t.Context(), obj); !apierrors.IsInvalid(err) {
 		t.Errorf("%v", err)
 	}
 }

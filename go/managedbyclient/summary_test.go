@@ -44,9 +44,9 @@ func TestNoWriteIsChecked(t *testing.T) {
 	}
 	touch := func(t *testing.T, c client.Client) {
 		t.Helper()
-		is := get(t, c)
-		is.Labels = map[string]string{"touched": "yes"}
-		if err := c.Update(t.Context(), is); err != nil {
+		obj := get(t, c)
+		obj.Labels = map[string]string{"touched": "yes"}
+		if err := c.Update(t.Context(), obj); err != nil {
 			t.Error(err)
 		}
 	}

@@ -195,8 +195,8 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 		t.Fatalf("docs/tutorials/controller-test-go.md replaces other than two modules: %v", steps)
 	}
 	// The versions in this module's go.mod, so that the test is reproducible.
-	for _, of := range []string{"k8s.io/api", "k8s.io/apimachinery"} {
-		version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Path}}@{{.Version}}", of).Output()
+	for _, module := range []string{"k8s.io/api", "k8s.io/apimachinery"} {
+		version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Path}}@{{.Version}}", module).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,8 +224,8 @@ func finished(running batchv1.JobStatus, at metav1.Time) batchv1.JobStatus {
 	done.Active, done.Ready, done.Terminating = 0, new(int32), new(int32)
 	done.Succeeded++
 	done.CompletionTime = &at
-	for _, is := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
-		done.Conditions = append(done.Conditions, batchv1.JobCondition{Type: is, Status: corev1.ConditionTrue, LastTransitionTime: at})
+	for _, conditionType := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		done.Conditions = append(done.Conditions, batchv1.JobCondition{Type: conditionType, Status: corev1.ConditionTrue, LastTransitionTime: at})
 	}
 	return done
 }

@@ -1,4 +1,4 @@
-// Package ginkgo_test runs a suite as kubebuilder scaffolds it, whose specs fail, and checks its output.
+// Package ginkgo_test runs a suite like the one that kubebuilder scaffolds, with failing specs, and checks its output.
 package ginkgo_test
 
 import (
@@ -70,7 +70,7 @@ func TestFindingsAreInTheSummary(t *testing.T) {
 	text, err := suite.CombinedOutput()
 	output := string(text)
 	if err == nil || strings.Contains(output, "PANICKED") {
-		t.Fatalf("it passes or panics: %s", output)
+		t.Fatalf("the suite passed or panicked: %s", output)
 	}
 	source, err := os.ReadFile("ginkgo_test.go")
 	if err != nil {

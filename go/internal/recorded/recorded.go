@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// T is a managedbytest.T that never fails.
+// T implements managedbytest.T. It records failures instead of failing the test.
 type T struct {
 	ctx      context.Context
 	cleanups []func()

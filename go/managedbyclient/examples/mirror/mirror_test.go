@@ -106,8 +106,8 @@ func run(t *testing.T, checked managedbytest.T, r mirror.Reconciler, releases ma
 	}
 	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	end := metav1.NewTime(start.Add(5 * time.Minute))
-	condition := func(of batchv1.JobConditionType, is corev1.ConditionStatus, at metav1.Time) batchv1.JobCondition {
-		return batchv1.JobCondition{Type: of, Status: is, LastProbeTime: at, LastTransitionTime: at}
+	condition := func(conditionType batchv1.JobConditionType, status corev1.ConditionStatus, at metav1.Time) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: conditionType, Status: status, LastProbeTime: at, LastTransitionTime: at}
 	}
 
 	step()
