@@ -58,7 +58,7 @@ worker_has() { [ "$(on_worker get "$1" -o jsonpath="$2")" = "$3" ]; }
 fault_workload() {
   if (($2 % 3 == 2)); then delegated_jobset "$1-$2" "e2e/run: '$((1000 + $2 % 10 * 1000))'"; else delegated_job "$1-$2" '' "e2e/run: '$((1000 + $2 % 10 * 1000))'"; fi
 }
-# Creates a workload for run_fault, and fails if it is rejected. Records all rejections except webhook failures: create_unless_unavailable FAULT NUMBER
+# Creates a workload for run_fault, and fails if it is rejected. Records the last rejection that is not a webhook failure: create_unless_unavailable FAULT NUMBER
 create_unless_unavailable() {
   run as_ana create -f - <<<"$(fault_workload "$@")"
   [ "$status" -eq 0 ] || [[ $output == *AlreadyExists* ]] || { [[ $output == *'failed calling webhook'* ]] || echo "$output" >"$RUN/rejection"; return 1; }
@@ -90,5 +90,5 @@ run_fault() {
   for number in $(seq $next 29); do retry create_unless_unavailable "$1" "$number"; done
   LIMIT=120 retry all_finished "$1" || { kubectl get jobs,jobsets && return 1; }
   [ ! -e "$RUN/rejection" ] || { cat "$RUN/rejection" && return 1; }
-  echo "# $running of 10 were running when the fault began; denied by management.yml: $(audit_events management "$DENIED" "$management_events" | wc -l), by worker.yml: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
+  echo "# $running of 10 were running when the fault began; writes rejected on the management cluster: $(audit_events management "$DENIED" "$management_events" | wc -l), on the worker: $(audit_events worker "$DENIED" "$worker_events" | wc -l)" >&3
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# `make e2e-kind`: installs Kubewarden's chart and this project's chart in a kind cluster, like a user. Requires docker, kind, helm, kubectl and kwctl, and
-# downloads Kubewarden's chart and images from its registries. Removes the cluster and the registry at the end.
+# `make e2e-kind`: installs Kubewarden's chart and this project's chart in a kind cluster, like a user. Requires docker, kind, helm, kubectl and kwctl,
+# and downloads Kubewarden's chart and images from its registries. Removes the cluster and the registry at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-CHART=6.0.2 # admission-controller, with Kubewarden 1.37.2
+CHART_VERSION=6.0.2 # admission-controller, with Kubewarden 1.37.2
 CLUSTER=managed-by-e2e
 REGISTRY=managed-by-e2e-registry
 PORT=5001
@@ -41,18 +41,18 @@ docker network connect kind "$REGISTRY"
 echo "insecure_sources: [\"127.0.0.1:$PORT\"]" >"$work/sources.yml"
 kwctl push --sources-path "$work/sources.yml" annotated-policy.wasm "127.0.0.1:$PORT/managed-by-policy:e2e"
 
-helm install kubewarden admission-controller --repo https://charts.kubewarden.io --version "$CHART" --namespace kubewarden --create-namespace \
+helm install kubewarden admission-controller --repo https://charts.kubewarden.io --version "$CHART_VERSION" --namespace kubewarden --create-namespace \
   --set "policyServer.insecureSources[0]=$REGISTRY:5000" --wait --timeout 10m >/dev/null
 
 kubectl create namespace team-a
 # Create this Job before the policy, so that only the audit scanner can report it.
 kubectl create job stored --namespace team-a --image busybox -- true
 
-release() { helm upgrade --install managed-by charts/managed-by-policy --set "role=management,module.registry=$REGISTRY:5000,module.repository=managed-by-policy,module.tag=e2e,$1"; }
-check "the chart can be installed" release mode=monitor
+install_chart() { helm upgrade --install managed-by charts/managed-by-policy --set "role=management,module.registry=$REGISTRY:5000,module.repository=managed-by-policy,module.tag=e2e,$1"; }
+check "the chart can be installed" install_chart mode=monitor
 check "the policy becomes active" kubectl wait --for=condition=PolicyActive --timeout=5m clusteradmissionpolicy/managed-by-monitor
 check "monitor: a Job that is not delegated is created" kubectl create job watched --namespace team-a --image busybox -- true
-check "the chart can be upgraded to mode protect" release mode=protect
+check "the chart can be upgraded to mode protect" install_chart mode=protect
 
 denied() {
   for _ in $(seq 60); do

@@ -1,8 +1,9 @@
 """Simulates the nodes of a cluster: kubelet.py KUBECONFIG [DIRECTORY POLICY_SERVER_KUBECONFIG PROGRAM NUMBER].
 
-Without DIRECTORY, each pod of the cluster starts, runs and ends according to its annotations: `e2e/run` is its run time in milliseconds, or `forever`,
-`e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With DIRECTORY, it simulates the node of PolicyServer: each pod of its
-Deployments is a real process with its own address, and with the pod's environment, ConfigMaps and Secrets. The addresses contain the number of the cluster.
+Without DIRECTORY, each pod outside the namespace kubewarden starts, runs and ends according to its annotations: `e2e/run` is its run time in
+milliseconds, or `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With DIRECTORY, it simulates the node of
+PolicyServer: each pod of its Deployments is a real process with its own address, and with the pod's environment, ConfigMaps and Secrets. The addresses
+contain the number of the cluster.
 
 The tests use this program because a real kubelet requires containers.
 """
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 # Duration of image pulls and of the termination of a pod, in seconds.
 PULL, STOP = 0.3, 0.5
-# Delay before the first restart of a process, which doubles. A kubelet starts with 10 s.
+# Delay in seconds before the first restart of a process. Each restart doubles it, up to 32 times this value. A kubelet starts with 10 s.
 BACK_OFF = 2
 NAMESPACE = "kubewarden"
 
@@ -65,21 +66,21 @@ def status_of(pod, phase, state, ready, restarts=0):
     """Returns the status of a pod whose containers all have the same state."""
     conditions = {"PodScheduled": True, "Initialized": True, "ContainersReady": ready, "Ready": ready}
     return {
-        "phase": phase, "conditions": [{"type": name, "status": str(holds)} for name, holds in conditions.items()],
+        "phase": phase, "conditions": [{"type": name, "status": str(value)} for name, value in conditions.items()],
         "containerStatuses": [{"name": container["name"], "image": container["image"], "imageID": "e2e", "ready": ready, "started": ready,
                                "restartCount": restarts, "state": state, "lastState": {}} for container in pod["spec"]["containers"]],
     }
 
 
-def ended(pod, code):
+def terminated_status(pod, code):
     phase, reason = ("Succeeded", "Completed") if code == 0 else ("Failed", "Error")
     return status_of(pod, phase, {"terminated": {"exitCode": code, "reason": reason, "startedAt": now(), "finishedAt": now()}}, False)
 
 
-class Scripted:
+class SimulatedNode:
     def __init__(self, client):
         self.client = client
-        # When each pod entered its state.
+        # Time at which each pod entered its current state, by UID and state.
         self.since = {}
 
     def step(self):
@@ -101,9 +102,9 @@ class Scripted:
             run = annotations.get("e2e/run", "500")
             if run != "forever" and seconds > int(run) / 1000:
                 fails = annotations.get("batch.kubernetes.io/job-completion-index") in annotations.get("e2e/fail-index", "").split(",")
-                self.client.set_status(pod, ended(pod, 1 if fails else int(annotations.get("e2e/exit", 0))))
+                self.client.set_status(pod, terminated_status(pod, 1 if fails else int(annotations.get("e2e/exit", 0))))
         elif state == "deleted" and seconds > STOP:
-            self.client.set_status(pod, ended(pod, 137))
+            self.client.set_status(pod, terminated_status(pod, 137))
             self.client.delete(pod)
 
 
@@ -111,7 +112,7 @@ class Pod:
     """A pod and its process. The directory contains its log (NAME.log) and its process id (NAME.pid)."""
 
     def __init__(self, ip):
-        self.ip, self.process, self.restarts, self.again, self.reported, self.deleted = ip, None, 0, 0, None, None
+        self.ip, self.process, self.restarts, self.restart_at, self.reported, self.deletion_seen_at = ip, None, 0, 0, None, None
 
     def kill(self):
         if self.process:
@@ -119,7 +120,7 @@ class Pod:
             self.process.wait()
 
 
-class Processes:
+class PolicyServerNode:
     def __init__(self, client, folder, kubeconfig, program, number):
         self.client, self.folder, self.kubeconfig, self.program, self.pods, self.count = client, Path(folder), kubeconfig, program, {}, 0
         self.node, self.network = f"10.244.0.{number}", f"10.244.{number}"
@@ -153,35 +154,35 @@ class Processes:
         elif pod["status"].get("phase") != "Running":
             self.client.set_status(pod, status_of(pod, "Running", {"running": {}}, True) | {"podIP": self.node, "podIPs": [{"ip": self.node}], "hostIP": self.node})
 
-    def terminate(self, own, pod):
+    def terminate(self, local_pod, pod):
         """Kills a terminating pod's process after the grace period: one second, or the value in the file `grace`. PolicyServer does not handle signals,
         and the first process of a container ignores unhandled signals, so it runs until the grace period ends."""
-        own.deleted = own.deleted or time.monotonic()
+        local_pod.deletion_seen_at = local_pod.deletion_seen_at or time.monotonic()
         grace = self.folder / "grace"
-        if time.monotonic() - own.deleted >= (int(grace.read_text()) if grace.exists() else 1):
-            own.kill()
+        if time.monotonic() - local_pod.deletion_seen_at >= (int(grace.read_text()) if grace.exists() else 1):
+            local_pod.kill()
             self.client.delete(pod)
 
-    def sync(self, own, pod, name):
+    def sync(self, local_pod, pod, name):
         """Starts the pod's process if it is not running, and reports changes of the status."""
-        if own.process and own.process.poll() is not None:
-            own.process, own.again = None, time.monotonic() + BACK_OFF * 2 ** min(own.restarts, 5)
-            own.restarts += 1
-        if not own.process and own.again <= time.monotonic():
-            own.process = self.start(own, pod, name)
-            (self.folder / f"{name}.pid").write_text(str(own.process.pid))
+        if local_pod.process and local_pod.process.poll() is not None:
+            local_pod.process, local_pod.restart_at = None, time.monotonic() + BACK_OFF * 2 ** min(local_pod.restarts, 5)
+            local_pod.restarts += 1
+        if not local_pod.process and local_pod.restart_at <= time.monotonic():
+            local_pod.process = self.start(local_pod, pod, name)
+            (self.folder / f"{name}.pid").write_text(str(local_pod.process.pid))
         port = pod["spec"]["containers"][0]["readinessProbe"]["httpGet"]["port"]
         try:
-            ready = bool(own.process) and urllib.request.urlopen(f"http://{own.ip}:{port}/readiness", timeout=1).status == 200
+            ready = bool(local_pod.process) and urllib.request.urlopen(f"http://{local_pod.ip}:{port}/readiness", timeout=1).status == 200
         except OSError:
             ready = False
-        state = {"running": {}} if own.process else {"waiting": {"reason": "CrashLoopBackOff"}}
-        status = status_of(pod, "Running", state, ready, own.restarts) | {"podIP": own.ip, "podIPs": [{"ip": own.ip}], "hostIP": self.node}
-        if status != own.reported:
+        state = {"running": {}} if local_pod.process else {"waiting": {"reason": "CrashLoopBackOff"}}
+        status = status_of(pod, "Running", state, ready, local_pod.restarts) | {"podIP": local_pod.ip, "podIPs": [{"ip": local_pod.ip}], "hostIP": self.node}
+        if status != local_pod.reported:
             self.client.set_status(pod, status)
-            own.reported = status
+            local_pod.reported = status
 
-    def start(self, own, pod, name):
+    def start(self, local_pod, pod, name):
         spec, container, mounts = pod["spec"], pod["spec"]["containers"][0], {}
         for mount in container.get("volumeMounts", []):
             directory = mounts[mount["mountPath"]] = self.folder / name / mount["mountPath"].lstrip("/")
@@ -195,7 +196,7 @@ class Processes:
             return next((f"{directory}{value[len(path):]}" for path, directory in mounts.items() if value == path or value.startswith(f"{path}/")), value)
 
         environment = {variable["name"]: mounted(variable.get("value", "")) for variable in container["env"]} | {
-            "KUBECONFIG": self.kubeconfig, "KUBEWARDEN_BIND_ADDRESS": own.ip, "KUBEWARDEN_LOG_NO_COLOR": "true", "HOME": str(self.folder / name)}
+            "KUBECONFIG": self.kubeconfig, "KUBEWARDEN_BIND_ADDRESS": local_pod.ip, "KUBEWARDEN_LOG_NO_COLOR": "true", "HOME": str(self.folder / name)}
         with open(self.folder / f"{name}.log", "ab") as log:
             return subprocess.Popen(self.program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, preexec_fn=end_with_parent,
                                     env=os.environ | environment)
@@ -216,7 +217,7 @@ def end_with_parent():
 
 def main():
     client = Client(sys.argv[1])
-    node = Processes(client, *sys.argv[2:]) if len(sys.argv) > 2 else Scripted(client)
+    node = PolicyServerNode(client, *sys.argv[2:]) if len(sys.argv) > 2 else SimulatedNode(client)
     while True:
         try:
             node.step()

@@ -64,7 +64,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   grep -A1 "kubectl wait" notes | grep clusteradmissionpolicy/managed-by-monitor
 }
 
-@test "upgrade: after JobSet and Kueue are installed, the same command selects them" {
+@test "upgrade: after JobSet, Kueue and KubeRay are installed, helm upgrade selects their kinds" {
   apply_test_crds JobSet Workload RayCluster
   echo "{role: management}" >my-values.yaml
   eval "$(page_command enable-a-project 'helm upgrade managed-by ')" >notes

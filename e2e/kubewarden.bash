@@ -145,7 +145,7 @@ assert_transcript() {
   sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/roll-out.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
-    # The page's commands run after the wait.
+    # The page shows the Job after 15 s.
     if [[ ${RECORD:-} && $command == "kubectl get jobs"* ]]; then sleep 15; fi
     eval "$command" 2>&1 </dev/null || true
   done >printed

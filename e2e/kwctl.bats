@@ -1,4 +1,4 @@
-# Tests the module in kwctl, and the commands in the README and SECURITY.md.
+# Tests the modules with kwctl, and the signature commands in SECURITY.md.
 load lib
 
 setup_file() {

@@ -15,7 +15,7 @@ assert_page() {
     console:'$ '*)
       printf '%s\n' "$line"
       (eval "${line#*\$ }" 2>&1 </dev/null || true) | sed -E "s/^/$indent/; s/ *$//; s/(Digest: sha256:)[0-9a-f]+/\1.../"
-      # The API server calls a new webhook with a short delay.
+      # The API server starts to call a new webhook after a short delay.
       if [[ $line == *PolicyActive* ]]; then sleep 2; fi
       ;;
     esac

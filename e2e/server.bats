@@ -7,7 +7,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 
 setup_file() {
   require_programs policy-server curl jq openssl python3
-  # Serve one policy for each settings object in the stored requests, and one for each file in deploy/, in the file's mode.
+  # Serve one policy for each settings object in the stored requests, one for each of MANIFESTS in the manifest's mode, and those of deploy/policies.yml.
   jq -c .settings "$EXPECTED_RESULTS" | sort -u | jq -s . >"$RUN/settings.json"
   {
     jq -c --argjson policy "$(policy_in_protect_mode)" 'to_entries[] | {"settings-\(.key)": ($policy + {settings: .value})}' "$RUN/settings.json"
@@ -23,7 +23,7 @@ setup() { cd "$BATS_TEST_TMPDIR"; }
 # Posts a body to a path of PolicyServer: post PATH BODY-OR-@FILE [ARGUMENT...]
 post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-application/json}" --data-binary "$2" "${@:3}" "$(<"$RUN/server/url")$1"; }
 
-@test "the library's responses: PolicyServer returns the same to every stored request" {
+@test "PolicyServer returns the library's responses to all stored requests" {
   split --lines 5000 --additional-suffix .ndjson "$EXPECTED_RESULTS" part-
   for part in part-*.ndjson; do
     # The requests are strings, because jq would change the format of some numbers.

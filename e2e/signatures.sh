@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks that the commands of SECURITY.md accept the signatures of release.yml. Commands from both files run unchanged, with substitutes for
+# Checks that the commands of SECURITY.md accept the signatures of release.yml. Runs commands of both files, with substitutes for
 # services that only GitHub provides: a registry at HOST, a new CA that certifies the workflow's identity, no transparency log, and a module
 # instead of the CLI image. kwctl ignores certificates without a log entry, and cosign 3.1.3 can't verify a certificate in the new signature
-# format if it signed with a key, so both verify with the key.
+# format if it signed with a key, so both verify with the key. cosign also verifies the certificate of the modules in the old format.
 # `make e2e` runs this script in its own directory, with HOST, and with ROOT for the project.
 set -euo pipefail
 export COSIGN_PASSWORD='' HOST
@@ -85,7 +85,7 @@ cp "$ROOT/Cargo.lock" policy-sbom.spdx.json
 mkdir -p target/chart && command helm package "$ROOT/charts/managed-by-policy" --destination target/chart
 modules=$(block 'Both modules')
 chart=$(block 'The chart')
-one_with_kwctl=$(block 'The same of a module')
+one_with_kwctl=$(block 'A module, with kwctl')
 sbom=$(block 'The SBOM')
 
 assert_accepted "UNSIGNED=1; $(step 'Push and sign')"

@@ -19,7 +19,7 @@ inject_fault() {
     RUN=$RUN/authority create_certificate "$RUN/$1/policy-server"
     apply_webhook "$1" . && RECOVER=true
     ;;
-  # The server responds once every 10 s. The webhook's timeout is 5 s.
+  # PolicyServer is paused for 10 s three times, and runs for 1 s after each pause. The webhook's timeout is 5 s.
   policy-server-slow) for _ in 1 2 3; do signal STOP "$1/$2" && sleep 10 && signal CONT "$1/$2" && sleep 1; done && RECOVER=true ;;
   *-paused) signal STOP "$1/$2" && RECOVER="signal CONT $1/$2" ;;
   *-restarted) restart "$1/$2" && RECOVER=true ;;

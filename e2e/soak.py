@@ -17,7 +17,7 @@ CLUSTERS = ["management", "worker"]
 FAULTS = [("policy-server", "killed", 30), ("policy-server", "paused", 30), ("policy-server", "slow", 0), ("policy-server", "certificate", 0),
           ("policy-server", "settings", 30), ("kube-apiserver", "restarted", 0), ("kube-apiserver", "paused", 30), ("etcd", "paused", 5),
           ("kube-controller-manager", "killed", 30), ("jobset", "killed", 30), ("kueue", "killed", 30)]
-# Kueue 0.18.4 does not retry a Workload that reserved quota while no worker was connected.
+# Faults of these programs disconnect the worker. Kueue 0.18.4 does not retry a Workload that reserved quota meanwhile.
 DISCONNECTING = [("management", "kueue"), ("worker", "kube-apiserver"), ("worker", "etcd")]
 # Maximum duration in seconds of a workload without faults, of the remaining workloads after Kueue retries them, and of failed writes after a
 # fault.
@@ -35,8 +35,8 @@ def pick(*number):
 
 
 def faults():
-    """Yields the begin, cluster, program, kind and duration of each fault. Each fault occurs once in each cluster, at intervals of 25 s to 3 min. The
-    clusters alternate: the first pass has each fault in one cluster, the second pass in the other one."""
+    """Yields the begin, cluster, program, kind and duration of each fault, at intervals of 25 s to 3 min. Each pass has every fault in one of the
+    clusters, and the next pass in the other one. A run of 10 to 66 minutes has two passes, a shorter one fewer faults."""
     interval = min(max(LENGTH / 2 / len(FAULTS), 25), 180)
     for number in range(int(LENGTH / interval)):
         turn, position = divmod(number, len(FAULTS))
@@ -54,8 +54,8 @@ def job(name, annotations=None, spec=None):
 def workload(number):
     """Returns the cluster of a workload, the object, and its expected terminal condition. One in eight is delegated to MultiKueue, whose client is
     limited to five requests per second and needs ten for each workload. The rest runs on the worker."""
-    name, pause, shape = f"w{number}", str(500 + pick(number) % 8 * 500), pick(number) // 8 % 32
-    run, fails, once = {"e2e/run": pause}, {"e2e/exit": "1"}, {"backoffLimit": 0}
+    name, run_time, shape = f"w{number}", str(500 + pick(number) % 8 * 500), pick(number) // 8 % 32
+    run, fails, once = {"e2e/run": run_time}, {"e2e/exit": "1"}, {"backoffLimit": 0}
     indexed = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
 
     def job_set(annotations):
@@ -214,17 +214,18 @@ def outcomes(notes):
         yield f"{CLUSTERS[cluster]} w{number}", end if end == wanted else f"{end} instead of {wanted}" if end else f"rejected: {rejection}" if rejection else "unfinished"
 
 
-def recovery(notes, fault, usual):
+def recovery(notes, fault, expected_response):
     """Returns the seconds from the end of a fault until an invalid write in its cluster was evaluated again, and until the running workloads ended."""
     recovered, created, ends = fault["recovered"], notes["created"], notes["ends"]
-    evaluated = next((round(at - recovered) for cluster, seen, at in notes["invalid"] if (cluster, seen) == (fault["cluster"], usual) and at >= recovered), None)
+    evaluated = next((round(at - recovered) for cluster, seen, at in notes["invalid"] if (cluster, seen) == (fault["cluster"], expected_response) and at >= recovered), None)
     running = [ends.get(number, (None, 1e9))[1] - recovered for number, at in created.items() if at < recovered < ends.get(number, (None, 1e9))[1]]
     return {"evaluated_after": evaluated, "running": len(running), "ended_after": max((round(s) for s in running if s <= WORKLOAD_LIMIT), default=None),
             "later_than_a_minute": sum(s > WORKLOAD_LIMIT for s in running)}
 
 
 def audit(folder, cluster, start, injected):
-    """Counts the events in a cluster's audit log. A rejected write is explained by a rule if it is one of the invalid dry runs, or by a fault."""
+    """Counts the events in a cluster's audit log. A rejected write is explained if a rule denied an invalid dry run, or if the webhook failed during a
+    fault."""
     evaluated, denials, webhook_failures, unexplained = 0, collections.Counter(), collections.Counter(), []
     # `audit-TIME.log` comes before `audit.log`.
     for path in sorted((folder / cluster).glob("audit*.log")):
@@ -252,7 +253,7 @@ def audit(folder, cluster, start, injected):
     return {"evaluated": evaluated, "denials": denials, "webhook_failures": webhook_failures, "unexplained": unexplained}
 
 
-def observations(folder, usual):
+def observations(folder, expected_response):
     """Returns the outcomes and the observations of a run."""
     folder = Path(folder)
     notes = json.loads((folder / "observations.json").read_text())
@@ -269,7 +270,7 @@ def observations(folder, usual):
         "minutes": LENGTH / 60, "rate": RATE, "workloads": collections.Counter(f"{name.split()[0]}: {end}" for name, end in ends.items()),
         "invalid_writes": collections.Counter(seen for _, seen, _ in notes["invalid"]),
         "touched": [{"workload": f"w{number}", "created": at, "disconnected": disconnected(at)} for number, at in notes["touched"]],
-        "faults": [fault | recovery(notes, fault, usual) for fault in injected],
+        "faults": [fault | recovery(notes, fault, expected_response) for fault in injected],
         "audit": {cluster: audit(folder, cluster, notes["start"], injected) for cluster in CLUSTERS}, "memory": notes["memory"]}
 
 

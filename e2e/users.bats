@@ -116,7 +116,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   assert_fails_with 'field is immutable' "${apply[@]}" <<<"$(job applied 'managedBy: acme.io/runner, suspend: true')"
 }
 
-@test "scale: allowed for every object" {
+@test "scale: allowed even if managedBy is invalid" {
   as_ana scale pytorchjob scaled --replicas=3
   [ "$(kubectl get pytorchjob scaled -o jsonpath='{.spec.replicas}')" -eq 3 ]
 }
