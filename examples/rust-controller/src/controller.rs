@@ -51,7 +51,8 @@ pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, E
     let now = Time(Timestamp::now());
     let status = Some(status::next(&job, progress, &now, context.minor));
     if status != job.status {
-        // Replace the whole status with the resource version that was read: a patch would not remove `startTime`.
+        // Replace the whole status, with the resource version that was read. A merge patch of `status` would keep a `startTime`
+        // that it omits.
         let jobs: Api<Job> = Api::namespaced(context.client.clone(), &job.namespace().unwrap_or_default());
         let new = Job { status, ..Job::clone(&job) };
         jobs.replace_status(&job.name_any(), &PostParams::default(), &new).await?;

@@ -20,7 +20,8 @@ pub struct Progress {
     pub failed: i32,
 }
 
-/// First minor release that requires `SuccessCriteriaMet` before `Complete`. 1.30 denies this condition.
+/// First minor release that requires `SuccessCriteriaMet` before `Complete`. 1.30 accepts it only on indexed Jobs with a success
+/// policy.
 const MIN_MINOR_SUCCESS_CRITERIA_MET: u32 = 31;
 
 /// Returns the next status, or the old one if nothing changes.
@@ -50,7 +51,7 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
     };
     let no_pods = progress.active == 0 && progress.terminating == 0;
     if suspend {
-        // Set only when it is true, because a queue may then change the template.
+        // A queue may change the template as soon as `Suspended` is True, so wait until no pod is left.
         if no_pods {
             set(&mut status, "Suspended", "True", now);
             status.start_time = None;
@@ -90,8 +91,8 @@ fn is_true(status: &JobStatus, type_: &str) -> bool {
 /// Sets a condition and its transition time.
 fn set(status: &mut JobStatus, type_: &str, value: &str, now: &Time) {
     let conditions = status.conditions.get_or_insert_default();
-    let is_it = |condition: &&mut JobCondition| condition.type_ == type_;
-    match conditions.iter_mut().find(is_it) {
+    let has_type = |condition: &&mut JobCondition| condition.type_ == type_;
+    match conditions.iter_mut().find(has_type) {
         Some(known) if known.status == value => {}
         Some(known) => {
             value.clone_into(&mut known.status);

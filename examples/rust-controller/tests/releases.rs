@@ -36,7 +36,7 @@ impl Cluster {
         Self { release, job: job(suspend), seconds: 0 }
     }
 
-    /// Reconciles with a state of the pods, and expects no denial.
+    /// Reconciles with a state of the pods, and asserts that there are no findings.
     fn reconcile(&mut self, progress: Progress) {
         self.seconds += 10;
         let now = Time(Timestamp::from_second(self.seconds).unwrap());
@@ -47,8 +47,8 @@ impl Cluster {
         self.job = new;
     }
 
-    /// Sets `suspend` and the scheduling directives, as a queue does.
-    fn suspend(&mut self, suspend: bool, pool: &str) -> JobFindings {
+    /// Sets `suspend` and, to resume the Job, its node selector, like a queue. Returns the findings of the update.
+    fn set_suspend(&mut self, suspend: bool, pool: &str) -> JobFindings {
         let old = self.job.clone();
         let spec = self.job.spec.as_mut().unwrap();
         spec.suspend = Some(suspend);
@@ -103,16 +103,16 @@ fn a_job_is_suspended_rescheduled_and_resumed() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
         cluster.reconcile(pods(0, 0, 0, 0));
-        assert_eq!(cluster.suspend(false, "a"), []);
+        assert_eq!(cluster.set_suspend(false, "a"), []);
         cluster.reconcile(pods(2, 0, 0, 0));
         cluster.reconcile(pods(1, 0, 1, 0));
-        assert_eq!(cluster.suspend(true, ""), []);
+        assert_eq!(cluster.set_suspend(true, ""), []);
         // The pods are still terminating.
         cluster.reconcile(pods(0, 2, 1, 0));
         assert!(!cluster.has_condition("Suspended"));
         cluster.reconcile(pods(0, 0, 1, 0));
         assert!(cluster.has_condition("Suspended"));
-        assert_eq!(cluster.suspend(false, "b"), []);
+        assert_eq!(cluster.set_suspend(false, "b"), []);
         // The other cluster starts at zero.
         cluster.reconcile(pods(1, 0, 0, 0));
         cluster.reconcile(pods(0, 0, 2, 0));
@@ -125,7 +125,7 @@ fn a_job_is_suspended_rescheduled_and_resumed() {
 fn a_status_without_suspended_is_found() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
-        let findings = cluster.suspend(false, "a");
+        let findings = cluster.set_suspend(false, "a");
         let found: Vec<_> = findings.iter().map(|f| (f.rule().id(), f.enforcement())).collect();
         let expected = [("job-spec/scheduling-directives", Enforcement::Warn)];
         let expected = if release == Release::V1_36 { &expected[..] } else { &[] };

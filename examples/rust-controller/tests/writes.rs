@@ -1,4 +1,4 @@
-//! The reconciler with a client whose writes are evaluated. No cluster is needed: an API server that stores one Job is enough.
+//! Tests the reconciler with a client whose writes are evaluated, and a stub of the API server that stores one Job.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use rust_controller::CONTROLLER_NAME;
 use rust_controller::controller::{Context, PROGRESS, reconcile};
 use serde_json::{Value, json};
 
-/// Stores one Job, as an API server that allows every request.
+/// Stub of an API server that stores one Job and allows every request.
 #[derive(Clone)]
 struct Store(Arc<Mutex<Job>>);
 
@@ -59,7 +59,8 @@ impl Store {
                 *self.0.lock().unwrap() = new.clone();
                 (StatusCode::OK, json!(new))
             }
-            // A server-side apply of a manager that owns the whole status: the fields that it no longer applies are removed.
+            // Apply as a manager that owns the whole status: fields that are no longer applied are removed. Other patches are not
+            // stored.
             Method::PATCH => {
                 let sent: Value = serde_json::from_slice(&sent).unwrap();
                 let mut job = self.job();
@@ -69,7 +70,7 @@ impl Store {
                 }
                 (StatusCode::OK, json!(job))
             }
-            // Return other objects unchanged.
+            // Respond to other requests, such as a create, with the stored Job.
             _ => (StatusCode::OK, json!(self.job())),
         };
         let body = serde_json::to_vec(&response).unwrap();
@@ -133,7 +134,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
           Complete=True condition without the SuccessCriteriaMet=true condition [job-status/complete-without-success-criteria-met]"
         ]
     );
-    assert_eq!(store.job().status, None, "it was not made");
+    assert_eq!(store.job().status, None, "the denied write was stored");
 }
 
 /// Returns the response code of a write.
@@ -145,7 +146,7 @@ async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
     }
 }
 
-/// The table in the README of `managed-by-kube`.
+/// Evaluates creates, replacements and all types of patches except strategic merge patches: see the README of `managed-by-kube`.
 #[tokio::test]
 async fn writes_of_every_form_are_evaluated() {
     let (store, checks) = (Store::new(), WriteCheckLayer::default());
@@ -196,7 +197,7 @@ async fn writes_of_every_form_are_evaluated() {
     );
 }
 
-/// A manager that owns a field and applies a configuration without it removes it. A merge would keep it.
+/// An apply without a field that the manager owns removes the field. A merge patch would keep it.
 #[tokio::test]
 async fn an_apply_that_drops_an_owned_field_is_a_failure() {
     let (store, checks) = (Store::new(), WriteCheckLayer::default());
