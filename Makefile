@@ -193,7 +193,7 @@ ONLY ?= $(E2E_SUITES)
 e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)
 	@e2e/run $(ONLY)
 
-e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside Kubewarden's charts (needs docker, kind, helm, kubectl, kwctl)
+e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside Kubewarden's charts (needs docker, kind, helm, kubectl, kwctl, jq)
 	@e2e/kind.sh
 
 bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy, and update docs/explanation/comparison.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make e2e-kind`: installs Kubewarden's chart and this project's chart in a kind cluster, like a user. Requires docker, kind, helm, kubectl and kwctl,
-# and downloads Kubewarden's chart and images from its registries. Removes the cluster and the registry at the end.
+# `make e2e-kind`: installs Kubewarden's chart and this project's chart in a kind cluster, like a user. Requires docker, kind, helm, kubectl, kwctl and
+# jq, and downloads Kubewarden's chart and images from its registries. Removes the cluster and the registry at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ REGISTRY=managed-by-e2e-registry
 PORT=5001
 passed=0 failed=0
 
-for program in docker kind helm kubectl kwctl; do
+for program in docker kind helm kubectl kwctl jq; do
   command -v "$program" >/dev/null || { echo "skip  kind: $program is not on the PATH"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
 done
 
