@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kubelet import Client
 
-LENGTH, RATE, SEED = 60 * float(os.environ.get("MINUTES") or 5), float(os.environ.get("RATE") or 2), os.environ.get("SEED") or 29
+LENGTH, RATE, SEED = 60 * float(os.environ.get("MINUTES") or 5), float(os.environ.get("RATE") or 2), str(os.environ.get("SEED") or 29)
 # Cluster 0 has the settings that the chart renders for a management cluster, cluster 1 those for a worker.
 CLUSTERS = ["management", "worker"]
 # Faults, each with its maximum duration in seconds.
