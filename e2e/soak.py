@@ -195,11 +195,14 @@ class Run:
         for thread in threads:
             thread.start()
         time.sleep(LENGTH)
-        self.wait_until_finished(LENGTH + WORKLOAD_LIMIT)
-        if self.unfinished():
-            self.trigger_reconcile()
-            self.wait_until_finished(LENGTH + WORKLOAD_LIMIT + RETRY_LIMIT)
-        self.ended = True
+        try:
+            self.wait_until_finished(LENGTH + WORKLOAD_LIMIT)
+            if self.unfinished():
+                self.trigger_reconcile()
+                self.wait_until_finished(LENGTH + WORKLOAD_LIMIT + RETRY_LIMIT)
+        finally:
+            # Ends the threads even if the API server does not respond. Otherwise the process would never exit.
+            self.ended = True
         for thread in threads:
             thread.join()
         (self.folder / "observations.json").write_text(json.dumps(self.notes))
