@@ -14,6 +14,11 @@ setup_file() {
   done
   kubectl create -f - <<<"$(job victim "$DELEGATED")"
 }
+# Ends the attack of a failed test. Otherwise it would continue during the next tests.
+teardown() {
+  touch "$RUN/attacks-end"
+  wait
+}
 teardown_file() { stop_all; }
 
 BY_CEL="select(.responseStatus.message // \"\" | contains(\"ValidatingAdmissionPolicy 'managed-by-deny'\"))"
