@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -39,28 +40,20 @@ var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 // CheckCreate checks the creation of a Job. It ignores the status, like the API server.
 func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
-	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: toObject(job)})
+	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: job})
 }
 
 // CheckUpdate checks an update of a Job. It ignores the status, like the API server.
 func (p *Policy) CheckUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
-	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: toObject(newJob), OldObject: toObject(oldJob)})
+	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: newJob, OldObject: oldJob})
 }
 
 // CheckStatusUpdate checks an update of a Job's status from oldJob to newJob. The API server returns the same errors for
 // Status().Update(ctx, newJob), and for a patch with the same result.
 func (p *Policy) CheckStatusUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
 	return p.Check(ctx, Change{
-		Operation: admissionv1.Update, SubResource: StatusSubresource, Kind: jobKind, Object: toObject(newJob), OldObject: toObject(oldJob),
+		Operation: admissionv1.Update, SubResource: StatusSubresource, Kind: jobKind, Object: newJob, OldObject: oldJob,
 	})
-}
-
-// toObject converts a nil pointer to a nil interface.
-func toObject(job *batchv1.Job) runtime.Object {
-	if job == nil {
-		return nil
-	}
-	return job
 }
 
 // Check checks a change of any kind that the policy supports, built in or declared in the settings. Other kinds are accepted without
@@ -91,8 +84,11 @@ func (p *Policy) CheckRequest(ctx context.Context, request *admissionv1.Admissio
 
 // request converts the change to the request that the API server would send to a webhook.
 func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
-	if change.Object == nil {
+	if isNil(change.Object) {
 		return nil, errors.New("managedby: Change.Object is nil")
+	}
+	if isNil(change.OldObject) {
+		change.OldObject = nil
 	}
 	switch {
 	case change.Operation == admissionv1.Create && change.OldObject == nil && change.SubResource == "":
@@ -119,6 +115,12 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 	}
 	request.Object.Raw, request.OldObject.Raw, err = marshalChange(change)
 	return request, err
+}
+
+// isNil reports whether an object is nil or a nil pointer.
+func isNil(obj runtime.Object) bool {
+	value := reflect.ValueOf(obj)
+	return !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // kind returns the kind of a change's objects: from the change, from their TypeMeta, or from the scheme. TypeMeta is often empty in
