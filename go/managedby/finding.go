@@ -40,12 +40,13 @@ type Finding struct {
 	// Releases are the releases that report this finding. [Policy.Review] sets it only if the settings set no release and not all
 	// releases do.
 	Releases Releases
-	// Errors are the complete errors. Releases with the same message share one.
+	// Errors are the complete errors. Releases with the same message share one. A finding of [Policy.Review] has one error.
 	Errors []ReleaseError
 }
 
 // ReleaseError is the error that some releases return.
 type ReleaseError struct {
+	// Releases are the releases with this error. It is empty if the finding's Releases is.
 	Releases Releases
 	// Type is the type of kube-apiserver's field.Error.
 	Type field.ErrorType
@@ -55,22 +56,23 @@ type ReleaseError struct {
 	Detail string
 }
 
-// Error returns the error of a release, or an empty string if Releases does not contain the release.
+// Error returns the error of a release, or an empty string if the release does not report the finding. If Releases is empty, it
+// returns the only error for every release.
 func (f Finding) Error(release Release) string {
 	return f.error(release).Message
 }
 
-// error returns the error of a release, or the zero value if Releases does not contain the release.
+// error returns the error of a release, or the zero value if the release does not report the finding.
 func (f Finding) error(release Release) ReleaseError {
 	for _, e := range f.Errors {
-		if e.Releases.Contains(release) {
+		if len(e.Releases) == 0 || e.Releases.Contains(release) {
 			return e
 		}
 	}
 	return ReleaseError{}
 }
 
-// FieldError returns the error in kube-apiserver's type, or nil if Releases does not contain the release. It prints like
+// FieldError returns the error in kube-apiserver's type, or nil if the release does not report the finding. It prints like
 // [Finding.Error].
 func (f Finding) FieldError(release Release) *field.Error {
 	e := f.error(release)

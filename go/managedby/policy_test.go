@@ -399,6 +399,50 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestErrorsOfReview reads the errors of findings of Review, with and without a release in the settings.
+func TestErrorsOfReview(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	later := metav1.NewTime(start.Add(time.Hour))
+	old := withStatus(delegated(), batchv1.JobStatus{StartTime: &start})
+	removed := "status.startTime: Required value: startTime cannot be removed for unsuspended job"
+	changed := `status.startTime: Invalid value: "2026-01-01T01:00:00Z": field is immutable for unsuspended job once set`
+	tooReady := "status.ready: Invalid value: 1: cannot set more ready pods than active"
+	for _, test := range []struct {
+		settings string
+		new      batchv1.JobStatus
+		releases string
+		errors   map[managedby.Release]string
+	}{
+		{`{"kubernetes_version":"1.30"}`, batchv1.JobStatus{StartTime: &later}, "", map[managedby.Release]string{managedby.V1_30: removed}},
+		{`{"kubernetes_version":"1.36"}`, batchv1.JobStatus{StartTime: &later}, "", map[managedby.Release]string{managedby.V1_36: changed}},
+		{`{}`, batchv1.JobStatus{StartTime: &later}, "", map[managedby.Release]string{managedby.V1_37: changed}},
+		{
+			`{}`, batchv1.JobStatus{StartTime: &start, Ready: ptr[int32](1)}, "1.31 to 1.37",
+			map[managedby.Release]string{managedby.V1_30: "", managedby.V1_31: tooReady, managedby.V1_37: tooReady},
+		},
+	} {
+		request := &admissionv1.AdmissionRequest{
+			Operation: admissionv1.Update, SubResource: managedby.StatusSubresource,
+			Kind: metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, Name: "pi", Namespace: "default",
+			Object: runtime.RawExtension{Object: withStatus(delegated(), test.new)}, OldObject: runtime.RawExtension{Object: old},
+		}
+		verdict, err := newPolicy(t, managedby.WithSettings([]byte(test.settings))).Review(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(verdict.Findings) != 1 || verdict.Findings[0].Releases.String() != test.releases {
+			t.Fatalf("%s: %+v", test.settings, verdict.Findings)
+		}
+		for release, want := range test.errors {
+			finding := verdict.Findings[0]
+			got := finding.FieldError(release)
+			if finding.Error(release) != want || (got == nil) != (want == "") || got != nil && got.Error() != want {
+				t.Errorf("%s, %s: %q and %v, want %q", test.settings, release, finding.Error(release), got, want)
+			}
+		}
+	}
+}
+
 func TestStatusWriters(t *testing.T) {
 	settings := managedby.WithSettings([]byte(`{"controllers":{"kueue.x-k8s.io/multikueue":{"status_writers":["system:serviceaccount:kueue-system:kueue"]}}}`))
 	for user, denied := range map[string]string{"system:serviceaccount:kueue-system:kueue": "", "ana": "1.30 to 1.37"} {

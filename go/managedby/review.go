@@ -87,7 +87,7 @@ type evaluation struct {
 	ReleaseVerdicts []releaseVerdict `json:"releaseVerdicts"`
 }
 
-// releaseVerdict is the verdict that some releases share. Releases is empty if the settings set the release.
+// releaseVerdict is the verdict that some releases share. Releases is empty in the merged verdict of an [evaluation].
 type releaseVerdict struct {
 	Releases         Releases          `json:"releases"`
 	Allowed          bool              `json:"allowed"`
