@@ -12,7 +12,8 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
 
-// FuzzReview sends arbitrary bytes as objects. Review returns an error for objects that are not valid JSON, and a verdict for all others.
+// FuzzReview sends arbitrary bytes as objects. Review returns a verdict if both are valid JSON, and an error if the module's input is
+// not.
 func FuzzReview(f *testing.F) {
 	policy := newPolicy(f)
 	for _, status := range []string{`{}`, `{"active":1,"ready":2}`, `{"startTime":"2026-01-01T00:00:00Z"}`, `{"active":1e9}`, `null`} {
@@ -20,7 +21,10 @@ func FuzzReview(f *testing.F) {
 	}
 	f.Add("Job", "", []byte(`{"spec":{"managedBy":"a.io/x"}}`), []byte(`{"spec":{"managedBy":"b.io/y"}}`))
 	f.Add("CronJob", "", []byte(`{"spec":{"jobTemplate":{"spec":{"managedBy":""}}}}`), []byte(`{}`))
-	f.Add("Job", "status", []byte(`{`), []byte("\xff"))
+	for _, text := range []string{`{`, "\xff", `{"x":01}`, `{}}`, `{"x":"` + "\xff" + `"}`} {
+		f.Add("Job", "status", []byte(text), []byte(`{}`))
+		f.Add("Job", "", []byte(`{}`), []byte(text))
+	}
 	f.Fuzz(func(t *testing.T, kind, subResource string, object, old []byte) {
 		request := &admissionv1.AdmissionRequest{
 			Operation: admissionv1.Update, SubResource: subResource,
@@ -34,6 +38,9 @@ func FuzzReview(f *testing.F) {
 			}
 			return
 		}
+		if !isJSON(join(object, old)) {
+			t.Errorf("verdict on invalid JSON: %+v", verdict)
+		}
 		if verdict.Allowed == (verdict.Message != "") || verdict.Allowed != (verdict.Code == 0) {
 			t.Errorf("inconsistent verdict: %+v", verdict)
 		}
@@ -46,3 +53,15 @@ func FuzzReview(f *testing.F) {
 }
 
 func isJSON(text []byte) bool { return len(text) == 0 || json.Valid(text) && utf8.Valid(text) }
+
+// join returns the JSON that Review sends to the module, without most other members.
+func join(object, old []byte) []byte {
+	text := []byte(`{"review":{"request":{"kind":{}`)
+	if len(object) > 0 {
+		text = append(append(text, `,"object":`...), object...)
+	}
+	if len(old) > 0 {
+		text = append(append(text, `,"oldObject":`...), old...)
+	}
+	return append(text, `},"settings":{}}}`...)
+}
