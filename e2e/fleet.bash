@@ -58,7 +58,8 @@ worker_has() { [ "$(on_worker get "$1" -o jsonpath="$2")" = "$3" ]; }
 fault_workload() {
   if (($2 % 3 == 2)); then delegated_jobset "$1-$2" "e2e/run: '$((1000 + $2 % 10 * 1000))'"; else delegated_job "$1-$2" '' "e2e/run: '$((1000 + $2 % 10 * 1000))'"; fi
 }
-# Creates a workload for run_fault, and fails if it is rejected. Records the last rejection that is not a webhook failure: create_unless_unavailable FAULT NUMBER
+# Creates a workload for run_fault, and fails if it is rejected. Records the last rejection that is not a webhook failure:
+# create_unless_unavailable FAULT NUMBER
 create_unless_unavailable() {
   run as_ana create -f - <<<"$(fault_workload "$@")"
   [ "$status" -eq 0 ] || [[ $output == *AlreadyExists* ]] || { [[ $output == *'failed calling webhook'* ]] || echo "$output" >"$RUN/rejection"; return 1; }

@@ -22,7 +22,8 @@ teardown() {
 teardown_file() { stop_all; }
 
 BY_CEL="select(.responseStatus.message // \"\" | contains(\"ValidatingAdmissionPolicy 'managed-by-deny'\"))"
-# Repeats writes that break rules until the file `attacks-end` exists, and stores their number in `attacks`, and the number of accepted writes in `accepted`.
+# Repeats writes that break rules until the file `attacks-end` exists, and stores their number in `attacks`, and the number of accepted
+# writes in `accepted`.
 attack() {
   local number=0 accepted=0
   while [ ! -e "$RUN/attacks-end" ]; do

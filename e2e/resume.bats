@@ -2,7 +2,8 @@
 # the shipped lists of status writers must include them. Symlinks to this file run it with Job controllers that keep `startTime`.
 #
 # JobSet and mpi-operator clear `startTime` of a suspended Job before they resume it. Since 1.36, the Job controller also clears it when it
-# suspends the Job (MutableSchedulingDirectivesForSuspendedJobs), so they race. With the gate off, and in older releases, only JobSet and mpi-operator do.
+# suspends the Job (MutableSchedulingDirectivesForSuspendedJobs), so they race. With the gate off, and in older releases, only JobSet
+# and mpi-operator do.
 load lib
 load controllers
 
