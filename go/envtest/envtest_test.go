@@ -170,7 +170,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 				TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 				ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}, Status: tooReady,
 			}
-			//lint:ignore SA1019 Controllers still use it.
+			//lint:ignore SA1019 Controllers still use client.Apply.
 			return c.Status().Patch(ctx, bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
 		}, true},
 		{"two mistakes in one status", update(batchv1.JobStatus{Active: 1, Ready: ptr[int32](2), Conditions: []batchv1.JobCondition{
@@ -233,7 +233,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 			TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"}, Status: met,
 		}
-		//lint:ignore SA1019 Controllers still use it.
+		//lint:ignore SA1019 Controllers still use client.Apply.
 		return checked.Status().Patch(t.Context(), obj, client.Apply, append(options, client.FieldOwner("test"), client.ForceOwnership)...)
 	}
 	stored := func() int32 {

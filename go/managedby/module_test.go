@@ -25,7 +25,8 @@ func TestVersionMatchesThePolicy(t *testing.T) {
 	}
 }
 
-// TestModulesAreReleasedTogether checks that the module for controller-runtime requires the same version.
+// TestModulesAreReleasedTogether checks that the module for controller-runtime requires this version, and that the guides install
+// it.
 func TestModulesAreReleasedTogether(t *testing.T) {
 	manifest, err := os.ReadFile(filepath.Join("..", "managedbyclient", "go.mod"))
 	if err != nil {
@@ -64,7 +65,8 @@ func TestOtherModulesAreRejected(t *testing.T) {
 	}
 }
 
-// TestFailureOfTheGuest exceeds the memory limit of an instance. The instance is dropped, and the next call uses a new one.
+// TestFailureOfTheGuest exceeds the memory limit of an instance, which is dropped, and makes calls that return an error. The next
+// calls succeed.
 func TestFailureOfTheGuest(t *testing.T) {
 	m, err := loaded()
 	if err != nil {

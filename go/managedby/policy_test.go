@@ -78,7 +78,7 @@ func TestCheckStatusUpdate(t *testing.T) {
 			"1.31 to 1.37", "job-status/ready-exceeds-active",
 		},
 		{
-			"a success outside the scope that 1.30 had",
+			"SuccessCriteriaMet without a success policy",
 			running, batchv1.JobStatus{
 				StartTime: &start, CompletionTime: &later, Succeeded: 1,
 				Conditions: []batchv1.JobCondition{condition(batchv1.JobSuccessCriteriaMet), condition(batchv1.JobComplete)},
@@ -132,7 +132,7 @@ func TestFindingsAreData(t *testing.T) {
 	} {
 		found := findings.In(test.release)
 		if len(found) != 1 {
-			t.Fatalf("%s finds %v", test.release, found)
+			t.Fatalf("%s: got %v, want one finding", test.release, found)
 		}
 		got := found[0]
 		if got.Rule != "job-status/start-time-changed" || got.Path != "status.startTime" || got.Enforcement != managedby.Deny || !got.Upstream ||
@@ -179,7 +179,7 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 	}
 	denied := findings.Err()
 	if !apierrors.IsInvalid(denied) || !apierrors.HasStatusCause(denied, metav1.CauseTypeFieldValueInvalid) || apierrors.HasStatusCause(denied, metav1.CauseTypeFieldValueDuplicate) {
-		t.Errorf("no error of the API server: %v", denied)
+		t.Errorf("not an Invalid error with the cause FieldValueInvalid: %v", denied)
 	}
 	status := denied.(apierrors.APIStatus).Status()
 	newest := findings.Denials[len(findings.Denials)-1]
@@ -235,7 +235,7 @@ func TestKindOfATypedObject(t *testing.T) {
 	}
 	change.Object = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
 	if findings, err := newPolicy(t).Check(t.Context(), change); err == nil || !strings.Contains(err.Error(), "unknown kind of *v1.Pod") {
-		t.Errorf("a Pod, which no scheme knows: %v, %v", findings, err)
+		t.Errorf("a Pod, whose type is not registered: %v, %v", findings, err)
 	}
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
@@ -320,7 +320,7 @@ func TestInvalidChanges(t *testing.T) {
 		"create of a status":       {Operation: admissionv1.Create, SubResource: managedby.StatusSubresource, Object: job},
 		"another subresource":      {Operation: admissionv1.Update, SubResource: "scale", Object: job, OldObject: job},
 		"a deletion":               {Operation: admissionv1.Delete, Object: job, OldObject: job},
-		"an object without a name": {Operation: admissionv1.Create, Object: &metav1.Status{}},
+		"an object without ObjectMeta": {Operation: admissionv1.Create, Object: &metav1.Status{}},
 	} {
 		if findings, err := newPolicy(t).Check(t.Context(), change); err == nil {
 			t.Errorf("%s: no error, but %v", name, findings)
@@ -343,7 +343,7 @@ func TestInvalidOptions(t *testing.T) {
 		want   string
 	}{
 		{managedby.WithReleases(), "needs a release"},
-		{managedby.WithReleases("1.29"), `"1.29" is not a release from 1.30 to 1.37`},
+		{managedby.WithReleases("1.29"), `unsupported release "1.29", expected a release from 1.30 to 1.37`},
 		{managedby.WithSettings(nil), "settings: "},
 		{managedby.WithSettings([]byte("{")), "settings: "},
 		{managedby.WithSettings([]byte(`{"kubernetes_versoin":"1.36","role":"hub"}`)), `did you mean "kubernetes_version"?`},
@@ -491,7 +491,7 @@ func TestCustomKinds(t *testing.T) {
 	}
 }
 
-func TestOneReleaseAmongMany(t *testing.T) {
+func TestSelectedReleases(t *testing.T) {
 	policy := newPolicy(t, managedby.WithReleases(managedby.V1_36, managedby.V1_31, managedby.V1_36))
 	findings, err := policy.CheckStatusUpdate(t.Context(), delegated(), withStatus(delegated(), batchv1.JobStatus{Ready: ptr[int32](1)}))
 	if err != nil {

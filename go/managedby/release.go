@@ -26,7 +26,7 @@ func AllReleases() Releases {
 	return Releases{V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37}
 }
 
-// Since returns a release and all newer ones, oldest first.
+// Since returns a release and all newer ones, oldest first; nil if the release is not supported.
 func Since(release Release) Releases {
 	all := AllReleases()
 	first := slices.Index(all, release)
@@ -39,7 +39,7 @@ func Since(release Release) Releases {
 // ParseRelease parses a release, such as "1.36".
 func ParseRelease(text string) (Release, error) {
 	if !slices.Contains(AllReleases(), Release(text)) {
-		return "", fmt.Errorf("managedby: %q is not a release from 1.30 to 1.37", text)
+		return "", fmt.Errorf("managedby: unsupported release %q, expected a release from 1.30 to 1.37", text)
 	}
 	return Release(text), nil
 }

@@ -24,7 +24,7 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-var errOutOfMemory = errors.New("the guest named memory that it does not have")
+var errOutOfBounds = errors.New("the guest passed an address outside its memory")
 
 // hostFunction is one of waPC's imports. Its parameters are 32 bits wide.
 type hostFunction struct {
@@ -38,7 +38,7 @@ type hostFunction struct {
 var hostFunctions = []hostFunction{
 	{"__guest_request", 2, 0, func(x *exchange, memory api.Memory, stack []uint64) {
 		if !memory.WriteString(uint32(stack[0]), x.operation) || !memory.Write(uint32(stack[1]), x.payload) {
-			panic(errOutOfMemory)
+			panic(errOutOfBounds)
 		}
 	}},
 	{"__guest_response", 2, 0, func(x *exchange, memory api.Memory, stack []uint64) {
@@ -58,7 +58,7 @@ func read(memory api.Memory, stack []uint64) []byte {
 	bytes, ok := memory.Read(uint32(stack[0]), uint32(stack[1]))
 	if !ok {
 		// wazero returns the panic as the error of the call.
-		panic(errOutOfMemory)
+		panic(errOutOfBounds)
 	}
 	return bytes
 }

@@ -169,7 +169,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 	for name, write := range map[string]func(ctx context.Context, c client.Client, ready int32) error{
 		"Status().Patch": func(ctx context.Context, c client.Client, ready int32) error {
-			//lint:ignore SA1019 Controllers still use it.
+			//lint:ignore SA1019 Controllers still use client.Apply.
 			return c.Status().Patch(ctx, full(ready), client.Apply, client.FieldOwner("test"), client.ForceOwnership, client.DryRunAll)
 		},
 		"Status().Apply": func(ctx context.Context, c client.Client, ready int32) error {
@@ -193,7 +193,8 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 }
 
-// TestResponseOfAnApplyIsChecked writes the object between an apply and the next read.
+// TestResponseOfAnApplyIsChecked uses a reader that returns the unchanged object after an apply, so only the response contains the
+// change.
 func TestResponseOfAnApplyIsChecked(t *testing.T) {
 	r := recorded.New(t.Context())
 	unchanged := fake.NewClientBuilder().WithObjects(job()).Build()
@@ -207,7 +208,7 @@ func TestResponseOfAnApplyIsChecked(t *testing.T) {
 	bad := get(t, unchanged)
 	bad.ResourceVersion, bad.ManagedFields, bad.TypeMeta = "", nil, metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
 	bad.Status = batchv1.JobStatus{StartTime: &start, Active: 1, Ready: ptr[int32](3)}
-	//lint:ignore SA1019 Controllers still use it.
+	//lint:ignore SA1019 Controllers still use client.Apply.
 	if err := checked().Status().Patch(t.Context(), bad, client.Apply, client.FieldOwner("test"), client.ForceOwnership); !apierrors.IsInvalid(err) {
 		t.Errorf("Patch: %v", err)
 	}
@@ -338,7 +339,7 @@ func TestErrorsOfTheClient(t *testing.T) {
 		t.Errorf("a stale patch: %v", err)
 	}
 	if err := c.Status().Patch(t.Context(), get(t, c), client.RawPatch(types.JSONPatchType, []byte("nonsense"))); err == nil {
-		t.Error("a patch that is none")
+		t.Error("an invalid patch is accepted")
 	}
 	missing := job()
 	missing.Name = "missing"

@@ -37,7 +37,7 @@ func TestRepeatedFinding(t *testing.T) {
 	}
 }
 
-// TestNoWriteIsChecked makes tests that check nothing.
+// TestNoWriteIsChecked checks that a test without a checked write fails, unless AllowNoWrites is set.
 func TestNoWriteIsChecked(t *testing.T) {
 	builder := func(r *recorded.T, options ...managedbyclient.Option) *fake.ClientBuilder {
 		return fake.NewClientBuilder().WithObjects(job()).WithInterceptorFuncs(managedbyclient.Funcs(r, options...))

@@ -40,7 +40,8 @@ type writeChecker struct {
 	writes, checked atomic.Int64
 }
 
-// summarize logs the number of checked writes. If there are none, it fails a test that neither failed nor was skipped.
+// summarize logs the number of checked writes. If there are none, it fails the test, unless the test failed or was skipped, or
+// AllowNoWrites is set.
 func (w *writeChecker) summarize() {
 	w.t.Helper()
 	writes, checked := w.writes.Load(), w.checked.Load()
@@ -238,7 +239,8 @@ func (a serverSideApply) change(result client.Object) managedby.Change {
 	return change
 }
 
-// appliedObject returns the object that an apply produced, from the API server's response; nil if it was deleted.
+// appliedObject returns the object that an apply produced: from the response, from a preview if a dry run returned nothing, or from
+// a read. It returns nil if the read finds no object.
 func (w *writeChecker) appliedObject(ctx context.Context, c client.Client, a serverSideApply, before []byte) (client.Object, error) {
 	after, err := json.Marshal(a.into)
 	if err != nil {
@@ -256,7 +258,8 @@ func (w *writeChecker) appliedObject(ctx context.Context, c client.Client, a ser
 	}
 }
 
-// preview returns an approximation of the result of an apply. It does not merge lists in the spec.
+// preview returns an approximation of the result of an apply: lists are replaced, not merged, and fields that are no longer applied
+// are kept.
 func (a serverSideApply) preview() (client.Object, error) {
 	if a.old == nil {
 		return decode(a.sent)
@@ -271,7 +274,7 @@ func (a serverSideApply) preview() (client.Object, error) {
 	return decode(text)
 }
 
-// stored looks up the stored object; nil if there is none, or the policy does not check the subresource.
+// stored looks up the stored object; nil if there is none, it cannot be read, or the policy does not check the subresource.
 func (w *writeChecker) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
 	kind, err := c.GroupVersionKindFor(obj)
 	if err != nil || isUncheckedSubResource(subResource) {
@@ -284,7 +287,7 @@ func isUncheckedSubResource(subResource string) bool {
 	return subResource != "" && subResource != managedby.StatusSubresource
 }
 
-// get looks up an object; nil if there is none.
+// get looks up an object; nil if there is none or it cannot be read. It logs errors other than NotFound.
 func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) client.Object {
 	var obj client.Object
 	if typed, err := c.Scheme().New(kind); err == nil {
@@ -346,7 +349,8 @@ func decode(text []byte) (*unstructured.Unstructured, error) {
 	return object, kjson.Unmarshal(text, &object.Object)
 }
 
-// check checks a change. If it is denied, it fails the test and returns the error that the API server would return.
+// check checks a change and reports its findings to the test. It returns the error that the API server would return, or nil if no
+// release denies the change.
 func (w *writeChecker) check(ctx context.Context, method string, change managedby.Change) error {
 	w.t.Helper()
 	findings, err := w.policy.Check(ctx, change)

@@ -34,9 +34,9 @@ func TestAssertions(t *testing.T) {
 	ready := int32(1)
 	none, running := job(runner, batchv1.JobStatus{}), job(runner, batchv1.JobStatus{StartTime: &start, Active: 1, Ready: &ready})
 	tooReady := job(runner, batchv1.JobStatus{Ready: &ready})
-	directed := none.DeepCopy()
-	*directed.Spec.Suspend = true
-	moved := directed.DeepCopy()
+	suspended := none.DeepCopy()
+	*suspended.Spec.Suspend = true
+	moved := suspended.DeepCopy()
 	moved.Spec.Template.Spec.NodeSelector = map[string]string{"pool": "b"}
 
 	for _, test := range []struct {
@@ -65,7 +65,7 @@ func TestAssertions(t *testing.T) {
     Kubernetes 1.36: Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable
     managed-by/immutable: https://`, ""},
 		{"what early patches of 1.36 deny", func(t managedbytest.T) bool {
-			return managedbytest.AssertUpdate(t, directed, moved, managedby.AllReleases())
+			return managedbytest.AssertUpdate(t, suspended, moved, managedby.AllReleases())
 		}, `Update of Job default/pi:
     Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True`, ""},
 		{"no release", func(t managedbytest.T) bool {
@@ -121,7 +121,7 @@ func TestGuidesShowTheFailure(t *testing.T) {
 	}
 }
 
-// TestGuideNamesTheVersions compares the versions in docs/reference/go.md, to which these modules raise those of a user, with the go.mod files.
+// TestGuideNamesTheVersions compares the minimum dependency versions in docs/reference/go.md with the go.mod files.
 func TestGuideNamesTheVersions(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "go.md"))
 	if err != nil {
@@ -169,7 +169,7 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 	line, _, _ := strings.Cut(after, "\n```\n")
 	here, err := os.ReadFile(filepath.Join("examples", "first", "status_test.go"))
 	if err != nil || file+"\n" != strings.Replace(string(here), "\t\t"+line+"\n", "", 1) {
-		t.Fatalf("docs/tutorials/controller-test-go.md does not begin with examples/first/status_test.go without the line that it adds: %v", err)
+		t.Fatalf("the first Go block of docs/tutorials/controller-test-go.md is not examples/first/status_test.go without the line in the second block: %v", err)
 	}
 
 	module := t.TempDir()
@@ -192,7 +192,7 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 		}
 	}
 	if len(steps) != 4 {
-		t.Fatalf("docs/tutorials/controller-test-go.md replaces other than two modules: %v", steps)
+		t.Fatalf("docs/tutorials/controller-test-go.md must replace two modules: %v", steps)
 	}
 	// The versions in this module's go.mod, so that the test is reproducible.
 	for _, module := range []string{"k8s.io/api", "k8s.io/apimachinery"} {

@@ -28,7 +28,8 @@ type Reconciler struct {
 	SkipSuspended bool
 }
 
-// Reconcile makes the next write for a Job.
+// Reconcile creates the Job in the worker cluster. If it exists, Reconcile copies its status, and resumes the hub's Job if it was
+// admitted.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var job batchv1.Job
 	if err := r.Hub.Get(ctx, request.NamespacedName, &job); err != nil {
@@ -47,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.copyStatus(ctx, &job, &remote); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, r.admit(ctx, &job)
+	return reconcile.Result{}, r.resumeIfAdmitted(ctx, &job)
 }
 
 // remoteJob returns the Job for the worker cluster. It has no managedBy, so that the Job controller runs it.
@@ -78,14 +79,14 @@ func (r *Reconciler) copyStatus(ctx context.Context, job, remote *batchv1.Job) e
 	return r.Hub.Status().Patch(ctx, job, client.MergeFrom(old))
 }
 
-// admit resumes a Job that the queue has admitted.
-func (r *Reconciler) admit(ctx context.Context, job *batchv1.Job) error {
+// resumeIfAdmitted resumes a suspended Job that the queue has admitted.
+func (r *Reconciler) resumeIfAdmitted(ctx context.Context, job *batchv1.Job) error {
 	pool := job.Annotations[PoolAnnotation]
 	if pool == "" || !isSuspended(job) {
 		return nil
 	}
-	resumed := false
-	job.Spec.Suspend = &resumed
+	suspend := false
+	job.Spec.Suspend = &suspend
 	job.Spec.Template.Spec.NodeSelector = map[string]string{"pool": pool}
 	return r.Hub.Update(ctx, job)
 }

@@ -22,15 +22,16 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// TestJobRunsToItsEnd shows a typical test: it checks every status that the reconciler writes, for each release that it supports.
-// (1.30 requires a success policy for the condition that workers of later releases write, so this controller does not support it.)
-func TestJobRunsToItsEnd(t *testing.T) {
+// TestJobRunsToCompletion shows a typical test: it checks every status that the reconciler writes, for each release that the
+// reconciler supports. (1.30 requires a success policy for SuccessCriteriaMet, which workers of later releases write, so this
+// controller does not support it.)
+func TestJobRunsToCompletion(t *testing.T) {
 	run(t, t, mirror.Reconciler{}, managedby.Since(managedby.V1_31))
 }
 
-// TestMistakeOfMultiKueue reproduces https://github.com/kubernetes-sigs/kueue/issues/11614: the status of a suspended Job stays empty,
-// so its nodeSelector cannot change on 1.36.0 and 1.36.1.
-func TestMistakeOfMultiKueue(t *testing.T) {
+// TestSuspendedStatusNotCopied reproduces https://github.com/kubernetes-sigs/kueue/issues/11614: the status of a suspended Job
+// stays empty, so its nodeSelector cannot change on 1.36.0 and 1.36.1.
+func TestSuspendedStatusNotCopied(t *testing.T) {
 	for _, test := range []struct {
 		release managedby.Release
 		want    string
@@ -73,7 +74,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// run reconciles a Job from its creation, suspended, to its end.
+// run reconciles a Job that is created suspended, until it completes.
 func run(t *testing.T, checked managedbytest.T, r mirror.Reconciler, releases managedby.Releases) {
 	t.Helper()
 	yes, one := true, int32(1)

@@ -41,7 +41,7 @@ type T struct {
 type Options struct {
 	// Located adds the location in the code under test to each text.
 	Located bool
-	// Fail fails the test instead of Errorf, if it is set.
+	// Fail, if set, fails the test instead of Errorf. It is not called for *testing.T, *testing.B and *testing.F.
 	Fail FailHandler
 }
 
@@ -52,7 +52,7 @@ func New(t managedbytest.T, options Options) *T {
 	return r
 }
 
-// end reports repetitions, and ends the test.
+// end reports how often findings were repeated. It runs when the test ends; later findings go to standard error.
 func (r *T) end() {
 	r.Helper()
 	r.mutex.Lock()
@@ -170,8 +170,8 @@ func isTestingType(t testing.TB) bool {
 	}
 }
 
-// CallersLine returns file and line of the code that called a client: the innermost frame outside this module, managedbytest and
-// controller-runtime.
+// CallersLine returns file and line of the code that called a client: the innermost frame whose function matches no prefix in
+// skipped. It is empty if there is no such frame.
 func CallersLine() string {
 	if frame, _ := caller(); frame.Function != "" {
 		return fmt.Sprintf("%s:%d", shortPath(frame.File), frame.Line)

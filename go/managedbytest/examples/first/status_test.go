@@ -12,7 +12,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// finished is a function of your controller: the status of a Job whose last pod has succeeded.
+// finished is an example of your controller's code. It sets the status of a Job whose last pod has succeeded.
 func finished(running *batchv1.Job, at metav1.Time) *batchv1.Job {
 	job := running.DeepCopy()
 	job.Status.Active, job.Status.Ready = 0, new(int32)
