@@ -311,15 +311,15 @@ func untyped(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
 func TestInvalidChanges(t *testing.T) {
 	job := delegated()
 	for name, change := range map[string]managedby.Change{
-		"no object":                {Operation: admissionv1.Create},
-		"a nil pointer":            {Operation: admissionv1.Create, Object: (*batchv1.Job)(nil)},
-		"no operation":             {Object: job},
-		"update of nothing":        {Operation: admissionv1.Update, Object: job},
-		"update of a nil pointer":  {Operation: admissionv1.Update, Object: job, OldObject: (*batchv1.Job)(nil)},
-		"create over another":      {Operation: admissionv1.Create, Object: job, OldObject: job},
-		"create of a status":       {Operation: admissionv1.Create, SubResource: managedby.StatusSubresource, Object: job},
-		"another subresource":      {Operation: admissionv1.Update, SubResource: "scale", Object: job, OldObject: job},
-		"a deletion":               {Operation: admissionv1.Delete, Object: job, OldObject: job},
+		"no object":                    {Operation: admissionv1.Create},
+		"a nil pointer":                {Operation: admissionv1.Create, Object: (*batchv1.Job)(nil)},
+		"no operation":                 {Object: job},
+		"update of nothing":            {Operation: admissionv1.Update, Object: job},
+		"update of a nil pointer":      {Operation: admissionv1.Update, Object: job, OldObject: (*batchv1.Job)(nil)},
+		"create over another":          {Operation: admissionv1.Create, Object: job, OldObject: job},
+		"create of a status":           {Operation: admissionv1.Create, SubResource: managedby.StatusSubresource, Object: job},
+		"another subresource":          {Operation: admissionv1.Update, SubResource: "scale", Object: job, OldObject: job},
+		"a deletion":                   {Operation: admissionv1.Delete, Object: job, OldObject: job},
 		"an object without ObjectMeta": {Operation: admissionv1.Create, Object: &metav1.Status{}},
 	} {
 		if findings, err := newPolicy(t).Check(t.Context(), change); err == nil {
