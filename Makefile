@@ -85,7 +85,7 @@ differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## C
 	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
 	@cargo test --quiet --package managed-by-cli --test cli -- differential:: --nocapture --test-threads 1
 	@cd go && go test -count 1 -v -timeout 2h -run TestDifferential ./managedby
-	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|of each release' test/verdicts.test.mjs test/guest.test.mjs
+	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|evaluations equal' test/verdicts.test.mjs test/guest.test.mjs
 	@$(MAKE) --no-print-directory e2e ONLY=server FILTER="library's responses"
 
 PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
@@ -405,7 +405,7 @@ parity/oracle/bin/fuzz-%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod pa
 update-kubectl-results: # Update the expected results in parity/kubectl/results.ndjson with kubectl's decoder (needs Go)
 	cd parity/kubectl && go run . < results.ndjson > results.new && mv results.new results.ndjson
 
-$(PRINTABLE): parity/printable/main.go ## Generate the table of characters that are printable in Go (needs Go)
+$(PRINTABLE): parity/printable/main.go # Generate the table of characters that are printable in Go (needs Go)
 	go run $< > $@
 
 .PHONY: book record-demo

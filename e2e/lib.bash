@@ -240,10 +240,10 @@ apply_webhook() {
     jq --arg url "$(<"$RUN/$1/policy-server/url")" --rawfile ca "$RUN/$1/policy-server/ca.crt" "
       .webhooks[0] |= (.clientConfig = {url: (\$url + .clientConfig.service.path), caBundle: (\$ca | @base64)} | ${2:-.})" |
     kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
-  [ $# -gt 1 ] || wait_for_webhook "$1"
+  [ $# -gt 1 ] || wait_for_policy "$1"
 }
-# Waits until the webhook or the ValidatingAdmissionPolicies evaluate writes: wait_for_webhook CLUSTER
-wait_for_webhook() {
+# Waits until the webhook or the ValidatingAdmissionPolicies evaluate writes: wait_for_policy CLUSTER
+wait_for_policy() {
   kubectl --kubeconfig "$RUN/$1/kubeconfig" create namespace probe 2>/dev/null || true
   retry probe "$1"
 }
@@ -271,7 +271,7 @@ apply_cel_policies() {
   render_chart "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
     jq -c 'select(.kind | test("^ClusterAdmissionPolicy$|^ValidatingAdmission"))' >"$RUN/$1/cel.json"
   kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f "$RUN/$1/cel.json"
-  wait_for_webhook "$1"
+  wait_for_policy "$1"
 }
 
 # Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and the webhook:

@@ -50,7 +50,7 @@ with_policy_server() {
   kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(pods_spec)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
     webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
       | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
-  wait_for_webhook cluster
+  wait_for_policy cluster
 }
 without_policy_server() {
   apply_kubewarden_crds cluster

@@ -252,7 +252,7 @@ func TestDryRunOfAnApply(t *testing.T) {
 	}
 	// The failure of the first dry run is not repeated.
 	if err := applied(); !apierrors.IsInvalid(err) || len(r.Failures) != 2 || stored() != 1 {
-		t.Errorf("an apply, which stays stored: %v, %v, %d active", err, r.Failures, stored())
+		t.Errorf("apply without dry run: got %v, failures %v, %d active; want Invalid, 1 failure per dry run and the status stored", err, r.Failures, stored())
 	}
 }
 

@@ -108,7 +108,7 @@ func TestCheckStatusUpdate(t *testing.T) {
 	}
 }
 
-func TestFindingsAreData(t *testing.T) {
+func TestFindingFields(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	later := metav1.NewTime(start.Add(time.Hour))
 	findings, err := newPolicy(t).CheckStatusUpdate(t.Context(),
@@ -137,10 +137,10 @@ func TestFindingsAreData(t *testing.T) {
 		got := found[0]
 		if got.Rule != "job-status/start-time-changed" || got.Path != "status.startTime" || got.Enforcement != managedby.Deny || !got.Upstream ||
 			got.Type != test.kind || got.Detail != test.detail || got.Suggestion != "" || got.Error(test.release) != test.text {
-			t.Errorf("%s finds %+v", test.release, got)
+			t.Errorf("%s: got finding %+v, want error type %s and message %q", test.release, got, test.kind, test.text)
 		}
 		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; got.URL() != want {
-			t.Errorf("its page is %s", got.URL())
+			t.Errorf("%s: URL() = %q, want %q", test.release, got.URL(), want)
 		}
 	}
 }
@@ -215,13 +215,13 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 func TestZeroPolicy(t *testing.T) {
 	var policy managedby.Policy
 	if _, err := policy.CheckCreate(t.Context(), delegated()); err == nil || !strings.Contains(err.Error(), "was not created with New") {
-		t.Errorf("%v", err)
+		t.Errorf("CheckCreate on the zero Policy: got error %v, want one that mentions New", err)
 	}
 	if _, err := policy.Review(t.Context(), &admissionv1.AdmissionRequest{}); err == nil {
-		t.Error("a review")
+		t.Error("Review on the zero Policy: got no error")
 	}
 	if _, err := (*managedby.Policy)(nil).CheckCreate(t.Context(), delegated()); err == nil {
-		t.Error("no policy")
+		t.Error("CheckCreate on a nil *Policy: got no error")
 	}
 }
 
@@ -327,13 +327,13 @@ func TestInvalidChanges(t *testing.T) {
 		}
 	}
 	if _, err := newPolicy(t).CheckStatusUpdate(t.Context(), nil, job); err == nil {
-		t.Error("a status update of nothing")
+		t.Error("CheckStatusUpdate without an old Job: got no error")
 	}
 	if _, err := newPolicy(t).CheckStatusUpdate(t.Context(), job, nil); err == nil {
-		t.Error("a status update to nothing")
+		t.Error("CheckStatusUpdate without a new Job: got no error")
 	}
 	if _, err := newPolicy(t).Review(t.Context(), nil); err == nil {
-		t.Error("a review of nothing")
+		t.Error("Review without a request: got no error")
 	}
 }
 
@@ -498,11 +498,11 @@ func TestSelectedReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 	if denied := findings.Denied(); denied.String() != "1.31, 1.36" {
-		t.Errorf("denied by %v", denied)
+		t.Errorf("Denied() = %v, want 1.31, 1.36", denied)
 	}
 	want := `Kubernetes 1.31, 1.36: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active`
 	if text := findings.Err().Error(); text != want {
-		t.Errorf("got %s", text)
+		t.Errorf("Err() = %q, want %q", text, want)
 	}
 }
 

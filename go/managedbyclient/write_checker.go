@@ -93,7 +93,7 @@ func (w *writeChecker) update(ctx context.Context, c client.Client, subResource 
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
 	}
-	method := call("Update", subResource)
+	method := methodName("Update", subResource)
 	if err := w.check(ctx, method, change); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 	w.t.Helper()
 	w.writes.Add(1)
 	kind, old := w.stored(ctx, c, subResource, obj)
-	method := call("Patch", subResource)
+	method := methodName("Patch", subResource)
 	if patch.Type() == types.ApplyPatchType {
 		data, err := patch.Data(obj)
 		if err != nil {
@@ -185,7 +185,7 @@ func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource s
 	}
 	kind, old := w.stored(ctx, c, subResource, named)
 	return w.applyAndCheck(ctx, c, serverSideApply{
-		method: call("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
+		method: methodName("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
 		sent: sent, into: obj, dryRun: dryRun,
 	}, write)
 }
@@ -380,8 +380,8 @@ func denial(findings managedby.Findings) error {
 	return nil
 }
 
-// call formats a call as in the code under test.
-func call(verb, subResource string) string {
+// methodName returns the client method that the code under test calls, such as Status().Update.
+func methodName(verb, subResource string) string {
 	switch subResource {
 	case "":
 		return verb

@@ -1,6 +1,6 @@
 // Printable writes Rust source to standard output: a table of the non-ASCII characters for which Go's strconv.IsPrint returns true.
 //
-//	go run ./parity/printable > crates/managed-by/src/upstream/go/printable.rs
+//	go run ./parity/printable/main.go > crates/managed-by/src/upstream/go/printable.rs
 package main
 
 import (

@@ -14,7 +14,7 @@
 //!   findings and no warnings. `code` defaults to 422 for a denial. `message`, `warnings` and `annotations` are compared if
 //!   present; `annotations: {}` means none.
 //!
-//! Each case without `payload` also checks two properties: the policy's own rules, except those with `Scope::PolicyBypass`, allow
+//! Each case without `payload` also checks two properties: the policy's own rules, except those with `RuleCategory::PolicyBypass`, allow
 //! an update that leaves the object unchanged, and the order of keys in the settings does not affect the response.
 
 use std::fmt::Write as _;
@@ -209,7 +209,7 @@ fn settings_mismatch(
 
 /// Lists rules of the policy itself that deny a no-op update.
 ///
-/// Rules with `Scope::PolicyBypass` are exempt: if the API version prunes the field, the update is not a no-op.
+/// Rules with `RuleCategory::PolicyBypass` are exempt: if the API version prunes the field, the update is not a no-op.
 fn unchanged_denial(request: &Value, settings: &Value) -> Option<String> {
     let mut request = request.clone();
     request["operation"] = "UPDATE".into();

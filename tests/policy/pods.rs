@@ -95,7 +95,7 @@ fn other_roles_do_not_look_up_jobs() {
         );
         assert!(response.allowed, "{response:?}");
         assert_eq!(response.warnings, Vec::<String>::new());
-        let why = format!("pods are validated only if role is management; role is {role}");
+        let why = format!("pods are validated only if role is management or unset; role is {role}");
         assert_eq!(response.annotations["not-validated"], why);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) enum DiagnosticKind {
     NotEvaluated,
     Unreadable,
     Empty,
-    UnusedException,
+    UnusedSuppression,
     DuplicateField,
     UnknownField,
     Skipped,
@@ -72,7 +72,7 @@ impl DiagnosticKind {
         ),
         (Self::Empty, Level::Error, "An input without a document"),
         (
-            Self::UnusedException,
+            Self::UnusedSuppression,
             Level::Warning,
             "An exception or a baseline entry that no finding matches",
         ),

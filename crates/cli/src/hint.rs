@@ -1,4 +1,4 @@
-//! Hints about probably intended objects in input that is not evaluated.
+//! Hints for input that is not evaluated: the kind, API version or command that the user probably meant.
 
 use managed_by::{kinds, nearest};
 use serde_json::Value;

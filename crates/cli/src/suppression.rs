@@ -208,7 +208,7 @@ impl Baseline {
                 let unused = Diagnostic::of_file(&input.name, text);
                 report
                     .diagnostics
-                    .push(unused.with_kind(DiagnosticKind::UnusedException));
+                    .push(unused.with_kind(DiagnosticKind::UnusedSuppression));
             }
         }
     }

@@ -19,7 +19,7 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const banner = { js: "// managed-by, Apache-2.0. Generated: do not edit." };
 const common = { bundle: true, target: "es2022", banner, legalComments: "none", logLevel: "warning" };
-// The module is in one file of each format, which the entries share.
+// The WebAssembly module is inlined in one file per module format (module.mjs, module.cjs), which the entry points import.
 const shared = (file) => ({
   name: "module",
   setup: (build) => build.onResolve({ filter: /^\.\/wasm\.js$/ }, () => ({ path: file, external: true })),

@@ -89,7 +89,7 @@ impl WriteCheckLayer {
         self.checker.record().not_evaluated.clone()
     }
 
-    /// Returns the number of evaluated writes. If it is 0, the code under test uses another client.
+    /// Returns the number of evaluated writes. If it is 0, the code under test uses another client, or no write could be evaluated.
     pub fn evaluated_count(&self) -> usize {
         self.checker.record().evaluated_count
     }

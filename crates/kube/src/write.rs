@@ -32,7 +32,7 @@ pub(crate) enum WriteType {
 }
 
 impl Write {
-    /// Returns `None` for reads, deletions, other subresources and cluster-scoped objects.
+    /// Parses a write. Returns `None` for reads, deletions, other subresources, cluster-scoped objects and the core API group.
     pub(crate) fn from_request<B>(request: &Request<B>) -> Option<Self> {
         let path = request.uri().path();
         let (prefix, resource) = path.split_once("/apis/")?;

@@ -1,7 +1,7 @@
 //! Registry of all rules, in the order of their findings. `review` runs the checks through it.
 
 #[cfg(feature = "docs")]
-use crate::description::Scope;
+use crate::description::RuleCategory;
 use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
 #[cfg(feature = "docs")]
@@ -121,15 +121,17 @@ pub(crate) fn exercised_rules(context: &Context<'_>) -> Vec<(&'static Rule, bool
 
 #[cfg(feature = "docs")]
 impl Kind<'_> {
-    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, cluster-specific rules, and rules
-    /// that apply only to Jobs.
+    /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, rules that apply only to Jobs, and
+    /// cluster-specific rules, unless they [prevent a bypass](Rule::prevents_bypass).
     pub fn specific_rule_ids(&self) -> Vec<&'static str> {
         let custom = || kinds().iter().filter(|kind| !is_job(kind));
         let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));
         let is_for_jobs_only = |rule: &Rule| !custom().any(|kind| rule.applies_to(kind));
         let applicable = RULES.iter().filter(|rule| rule.applies_to(self));
         let own = applicable.filter(|rule| {
-            rule.scope != Scope::Cluster && !is_shared(rule) && !is_for_jobs_only(rule)
+            rule.category != RuleCategory::ClusterSpecific
+                && !is_shared(rule)
+                && !is_for_jobs_only(rule)
         });
         own.map(|rule| rule.id).collect()
     }

@@ -8,7 +8,7 @@ use crate::release::{Release, ReleaseSet};
 use crate::upstream::go;
 use crate::upstream::time::Time;
 
-/// Error types of kube-apiserver (`field.ErrorType` of apimachinery).
+/// Error types: those of apimachinery's `field.ErrorType` that rules report, and [`Self::UserForbidden`], which apimachinery lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorType {

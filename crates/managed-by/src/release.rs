@@ -45,12 +45,12 @@ impl Release {
     /// Releases with the feature `JobManagedBy` off by default.
     pub(crate) const JOB_MANAGED_BY_OFF: &[Self] = &[Self::V1_30, Self::V1_31];
 
-    /// Newest release of each range with the same verdicts. Messages may differ within a range.
+    /// Newest release of each range with the same verdict on a Job's status. Messages may differ within a range.
     ///
     /// Source: the oracle (`parity/README.md`). The test vectors compare all releases of a range.
-    pub(crate) const VERDICT_RANGES: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
+    pub(crate) const STATUS_VERDICT_RANGES: &[Self] = &[Self::V1_30, Self::V1_31, Self::V1_37];
 
-    /// Like [`Release::VERDICT_RANGES`], for the template of a suspended Job.
+    /// Like [`Release::STATUS_VERDICT_RANGES`], for the template of a suspended Job.
     pub(crate) const TEMPLATE_VERDICT_RANGES: &[Self] = &[Self::V1_30, Self::V1_35, Self::V1_37];
 
     /// Newest release of each range with equal [`Finding`](crate::Finding)s. Values are formatted later and may differ within a range.

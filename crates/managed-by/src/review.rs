@@ -246,7 +246,7 @@ fn run_on_all_releases<'a>(
     let newest = context(Release::default());
     let findings = catalog::run(&newest, false)?;
     let ranges = if newest.status.is_some() {
-        Release::VERDICT_RANGES
+        Release::STATUS_VERDICT_RANGES
     } else if newest.validates_template() {
         Release::TEMPLATE_VERDICT_RANGES
     } else {
@@ -276,7 +276,8 @@ fn run_on_all_releases<'a>(
     Ok(warn_on_disagreement(&findings_by_release, ranges))
 }
 
-/// Merges findings of releases that disagree: each becomes a warning that lists the releases.
+/// Merges findings of releases that disagree. Findings of version-dependent kube-apiserver checks become warnings with their
+/// releases.
 #[cold]
 fn warn_on_disagreement<'a>(
     findings_by_release: &[(Release, Vec<(Enforcement, Finding<'a>)>)],

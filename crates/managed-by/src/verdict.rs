@@ -113,7 +113,7 @@ impl Verdict<'_> {
     pub(crate) fn pod_skipped(role: Role) -> Self {
         let mut verdict = Self::allowed();
         let reason = format!(
-            "pods are validated only if role is management; role is {}",
+            "pods are validated only if role is management or unset; role is {}",
             role.as_str()
         );
         verdict.audit_annotations.push(("not-validated", reason));

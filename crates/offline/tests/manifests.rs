@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// The operation, note, JSON and findings of a request, evaluated under 1.37.
 #[derive(Debug)]
-struct Built {
+struct EvaluatedRequest {
     operation: Operation,
     note: Option<&'static str>,
     json: Vec<u8>,
@@ -17,7 +17,7 @@ struct Built {
 }
 
 /// Evaluates a request, and checks that the request parsed from its JSON has the same result.
-fn build(request: &Request<'_>) -> Built {
+fn evaluate(request: &Request<'_>) -> EvaluatedRequest {
     let settings = r#"{"kubernetes_version":"1.37","custom_kinds":[{"group":"acme.io","kind":"Task","versions":["v1"],
         "plural":"tasks","reserved_value":"acme.io/runner",
         "status":{"counters":["status.failed"]}}]}"#;
@@ -29,7 +29,7 @@ fn build(request: &Request<'_>) -> Built {
     let json = serde_json::to_vec(request).unwrap();
     assert_eq!(evaluator.evaluate_json(&json).unwrap(), report);
     let findings = report.findings.into_iter();
-    Built {
+    EvaluatedRequest {
         operation: request.operation,
         note: request.note,
         json,
@@ -50,18 +50,18 @@ fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
     )
 }
 
-fn request(json: &Value) -> Built {
+fn request(json: &Value) -> EvaluatedRequest {
     with_object(json, |object| {
-        build(&object.request("team", &UserInfo::default()))
+        evaluate(&object.request("team", &UserInfo::default()))
     })
 }
 
-fn updates(old: &Value, new: &Value, is_status: bool) -> Vec<Built> {
+fn updates(old: &Value, new: &Value, is_status: bool) -> Vec<EvaluatedRequest> {
     with_object(old, |old| {
         with_object(new, |new| {
             let user = UserInfo::default();
             let updates = manifest::updates(old, new, is_status, "team", &user);
-            updates.iter().map(build).collect()
+            updates.iter().map(evaluate).collect()
         })
     })
 }
@@ -80,16 +80,16 @@ fn status_of_a_create_is_dropped() {
         job("a.io/x", &negative),
         json!({"apiVersion": "acme.io/v1", "kind": "Task", "metadata": {"name": "t"}, "spec": {}, "status": negative}),
     ] {
-        let built = request(&created);
+        let evaluated = request(&created);
         assert_eq!(
-            (built.operation, built.note),
+            (evaluated.operation, evaluated.note),
             (
                 Operation::Create,
                 Some("the API server drops the status of a create")
             )
         );
-        assert_eq!(built.rules, [""; 0], "{created}");
-        let sent: Value = serde_json::from_slice(&built.json).unwrap();
+        assert_eq!(evaluated.rules, [""; 0], "{created}");
+        let sent: Value = serde_json::from_slice(&evaluated.json).unwrap();
         assert_eq!(sent["object"].get("status"), None);
         assert_eq!(sent["object"]["spec"], created["spec"]);
         // Formatted like the output of `kubectl get`.
@@ -100,23 +100,26 @@ fn status_of_a_create_is_dropped() {
         ] {
             let mut stored = created.clone();
             stored["metadata"][member] = value.into();
-            let built = request(&stored);
+            let evaluated = request(&stored);
             assert_eq!(
-                (built.operation, built.note),
+                (evaluated.operation, evaluated.note),
                 (
                     Operation::Stored,
                     Some("evaluated as a stored object, with its status")
                 ),
                 "{stored}"
             );
-            assert_eq!(built.rules.len(), 1, "{stored}");
+            assert_eq!(evaluated.rules.len(), 1, "{stored}");
         }
     }
     // Formatted like the output of `kubectl create --dry-run`.
     let mut dry = job("a.io/x", &json!({}));
     dry["metadata"]["creationTimestamp"] = Value::Null;
-    let built = request(&dry);
-    assert_eq!((built.operation, built.note), (Operation::Create, None));
+    let evaluated = request(&dry);
+    assert_eq!(
+        (evaluated.operation, evaluated.note),
+        (Operation::Create, None)
+    );
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn update_of_spec_and_status_becomes_two_requests() {
         job("a.io/x", &json!({"failed": 2})),
         job("b.io/y", &json!({"failed": 1})),
     );
-    let summary = |requests: &[Built]| -> Vec<_> {
+    let summary = |requests: &[EvaluatedRequest]| -> Vec<_> {
         let requests = requests.iter();
         requests
             .map(|request| (request.operation, request.rules.clone()))
@@ -135,7 +138,8 @@ fn update_of_spec_and_status_becomes_two_requests() {
     let spec_update = (Operation::Update, vec!["managed-by/immutable"]);
     let both = updates(&old, &new, false);
     assert_eq!(summary(&both), [spec_update.clone(), status_update.clone()]);
-    let members = |request: &Built| -> Value { serde_json::from_slice(&request.json).unwrap() };
+    let members =
+        |request: &EvaluatedRequest| -> Value { serde_json::from_slice(&request.json).unwrap() };
     let [first, second] = &*both else {
         panic!("{both:?}");
     };

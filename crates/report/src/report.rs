@@ -183,7 +183,9 @@ impl ConformanceReport {
             ..
         } = self;
         match (denied_by.is_empty(), conforms_to.is_empty()) {
-            _ if self.status_writes == 0 => "status: no writes recorded".to_owned(),
+            (true, _) if self.status_writes == 0 => "status: no writes recorded".to_owned(),
+            // A write of the main resource can be denied too.
+            (false, _) if self.status_writes == 0 => format!("writes denied by {denied_by}"),
             (true, true) => "status: no rules tested".to_owned(),
             (true, false) => format!("status conforms to {conforms_to}"),
             (false, true) => format!("status denied by {denied_by}"),

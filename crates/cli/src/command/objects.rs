@@ -228,7 +228,7 @@ impl LocatedObject<'_, '_> {
                 let unused = diagnostic(format!("unused exception for {rule}, remove the line"));
                 report
                     .diagnostics
-                    .push(unused.with_kind(DiagnosticKind::UnusedException));
+                    .push(unused.with_kind(DiagnosticKind::UnusedSuppression));
             }
         }
     }

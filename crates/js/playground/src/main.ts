@@ -428,7 +428,8 @@ async function loadInput(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];
   const named = EXAMPLES.find((candidate) => candidate.name === name);
-  const ofRule = inputOfRule(decodeURIComponent(/^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? ""));
+  const rule = /^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? "";
+  const ofRule = inputOfRule(rule.replace(/%2F/gi, "/"));
   const edits = location.hash === "" ? loadSaved() : undefined;
   example.value = named?.name ?? "";
   setInput(shared ?? named?.input ?? ofRule ?? edits ?? DEFAULT_INPUT);

@@ -167,7 +167,7 @@ pub struct Rule {
     upstream: Option<(Release, Option<Release>)>,
     is_version_dependent: bool,
     pub(crate) default: Enforcement,
-    pub(crate) scope: Scope,
+    pub(crate) category: RuleCategory,
     #[cfg(feature = "docs")]
     docs: OptionalDocs,
 }
@@ -180,23 +180,23 @@ struct OptionalDocs {
     applies: fn(&Kind<'_>) -> bool,
 }
 
-/// Subject of a rule, which determines its defaults and exceptions.
+/// Category of a rule, which determines its defaults and exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum RuleCategory {
     /// Rules of the API, which are the same in every cluster.
     Api,
     /// Rules of the API that also deny for kinds from `custom_kinds`. Other rules of the API are based on the behavior of a known
     /// project, so they only warn for these kinds.
     ApiAndCustomKinds,
     /// Rules that the admin configures for a cluster. They don't run on objects that are being deleted, so that they never block a
-    /// deletion, and allow exempt users.
-    Cluster,
-    /// Like [`Scope::Cluster`], for writes that would prevent the policy from enforcing the admin's configuration. Warns by default,
-    /// and denies if the settings configure delegation (`role`, `controllers`, `namespaces`).
+    /// deletion, except checks with `applies_during_deletion`. They don't deny exempt users.
+    ClusterSpecific,
+    /// Like [`RuleCategory::ClusterSpecific`], for writes that would prevent the policy from enforcing the admin's configuration.
+    /// Warns by default, and denies if the settings configure delegation (`role`, `controllers`, `namespaces`).
     PolicyBypass,
 }
 
-/// Defaults: a rule denies, has `Scope::Api`, and applies to every kind.
+/// Defaults: a rule denies, has `RuleCategory::Api`, and applies to every kind.
 impl Rule {
     /// Creates a rule for a check of kube-apiserver, with its documentation page.
     pub(crate) const fn upstream(
@@ -215,7 +215,7 @@ impl Rule {
             is_version_dependent: check.has_changed
                 || !matches!((since, until), (Release::OLDEST, None)),
             default: Enforcement::Deny,
-            scope: Scope::Api,
+            category: RuleCategory::Api,
             #[cfg(feature = "docs")]
             docs: OptionalDocs {
                 documentation: page::documentation(page),
@@ -245,7 +245,7 @@ impl Rule {
             upstream: None,
             is_version_dependent: false,
             default: Enforcement::Deny,
-            scope: Scope::Api,
+            category: RuleCategory::Api,
             #[cfg(feature = "docs")]
             docs: OptionalDocs {
                 documentation: page::documentation(page),
@@ -261,8 +261,8 @@ impl Rule {
         Self { default, ..self }
     }
 
-    pub(crate) const fn with_scope(self, scope: Scope) -> Self {
-        Self { scope, ..self }
+    pub(crate) const fn with_category(self, category: RuleCategory) -> Self {
+        Self { category, ..self }
     }
 
     /// Restricts the documented kinds, for tools. The check itself doesn't use the predicate, because other kinds lack the fields
@@ -329,13 +329,16 @@ impl Rule {
 
     /// Returns true if the admin configures the rule for a cluster.
     pub fn is_cluster_specific(&self) -> bool {
-        matches!(self.scope, Scope::Cluster | Scope::PolicyBypass)
+        matches!(
+            self.category,
+            RuleCategory::ClusterSpecific | RuleCategory::PolicyBypass
+        )
     }
 
     /// Returns true if the rule prevents writes that bypass the policy. By default it warns, and denies only if the settings configure
     /// delegation.
     pub fn prevents_bypass(&self) -> bool {
-        self.scope == Scope::PolicyBypass
+        self.category == RuleCategory::PolicyBypass
     }
 }
 

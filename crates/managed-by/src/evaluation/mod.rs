@@ -69,8 +69,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Creates a result with the same verdict for all releases, for a request that no rule evaluates. If `releases` is [`None`],
-    /// the settings select the release.
+    /// Creates a result for a request whose verdict does not depend on the release. If `releases` is [`None`], the settings select
+    /// the release.
     pub fn uniform(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
         Self {
             findings: merge_findings(&[(releases.unwrap_or_default(), &verdict.findings)]),

@@ -212,10 +212,10 @@ impl<'k> OutcomeProfile<'k> {
         ]
     }
 
-    /// Returns true unless success and failure exclude each other. Also true if the profile has only one of them.
-    pub(crate) fn can_be_both(&self) -> bool {
+    /// Returns true if success and failure are values of the same condition or field, so that a status can't have both.
+    pub(crate) fn outcomes_are_exclusive(&self) -> bool {
         let matchers = self.success.zip(self.failure);
-        matchers.is_none_or(|(success, failure)| !success.excludes(&failure))
+        matchers.is_some_and(|(success, failure)| success.excludes(&failure))
     }
 
     /// Returns the path of the outcome.
@@ -231,7 +231,7 @@ impl<'k> OutcomeProfile<'k> {
                 condition,
                 status: "True",
                 ..
-            } if self.can_be_both() => (*condition).to_owned(),
+            } if !self.outcomes_are_exclusive() => (*condition).to_owned(),
             matcher => matcher.to_string(),
         }
     }

@@ -54,7 +54,7 @@ impl<'a> Pod<'a> {
         &self.metadata.name
     }
 
-    /// Returns the Job that controls the pod. Requires a DNS subdomain as its name (`ValidateJobName`), because lookups put the
+    /// Returns the Job that controls the pod. Requires a DNS subdomain as its name, like `ValidateJob`, because lookups put the
     /// name into a URL path.
     pub(crate) fn job(&self) -> Option<&OwnerReference<'a>> {
         let ControllerReference(owner) = &self.metadata.owner_references;

@@ -30,9 +30,7 @@ impl<'a> DecodedObject<'a> {
             version,
             kind,
         };
-        let decoded = kind
-            .profile()
-            .map(|profile| (profile, object(text, profile)));
+        let decoded = kind.known_kind().map(|kind| (kind, object(text, kind)));
         Self {
             kind,
             text,
@@ -40,15 +38,15 @@ impl<'a> DecodedObject<'a> {
         }
     }
 
-    pub(super) fn profile(&self) -> Option<&'a Kind<'a>> {
-        self.decoded.as_ref().map(|(profile, _)| *profile)
+    pub(super) fn known_kind(&self) -> Option<&'a Kind<'a>> {
+        self.decoded.as_ref().map(|(kind, _)| *kind)
     }
 
     /// Returns the object decoded as the given kind, which may differ from its own kind.
-    pub(super) fn decode_as(&self, profile: &'a Kind<'a>) -> Result<Object<'a>> {
+    pub(super) fn decode_as(&self, kind: &'a Kind<'a>) -> Result<Object<'a>> {
         match &self.decoded {
-            Some((known, decoded)) if std::ptr::eq(*known, profile) => decoded.clone(),
-            _ => object(self.text, profile),
+            Some((known, decoded)) if std::ptr::eq(*known, kind) => decoded.clone(),
+            _ => object(self.text, kind),
         }
     }
 }

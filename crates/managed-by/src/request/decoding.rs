@@ -146,10 +146,10 @@ impl<'a> RequestFields<'a> {
         let target = match change.filter(|_| is_status || sub_resource.is_empty()) {
             None => RequestTarget::Skipped,
             Some(change) if kind.is_pod() => RequestTarget::Pod(change.object().pod()?),
-            Some(change) => match kind.profile() {
-                Some(profile) => {
-                    let change = change.try_map(|o, member| o.into_object(profile, member))?;
-                    RequestTarget::Change(profile, change.detect_stored())
+            Some(change) => match kind.known_kind() {
+                Some(known) => {
+                    let change = change.try_map(|o, member| o.into_object(known, member))?;
+                    RequestTarget::Change(known, change.detect_stored())
                 }
                 None => RequestTarget::UnknownKind(Box::new(UndecodedChange { kind, change })),
             },

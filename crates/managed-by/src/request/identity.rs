@@ -60,7 +60,7 @@ impl GroupVersionKind<'_> {
         (&*self.group, &*self.version, &*self.kind) == ("", "v1", "Pod")
     }
 
-    pub(super) fn profile(&self) -> Option<&'static Kind<'static>> {
+    pub(super) fn known_kind(&self) -> Option<&'static Kind<'static>> {
         Kind::find(&self.group, &self.version, &self.kind)
     }
 }

@@ -30,7 +30,7 @@ pub use review::AdmissionReview;
 
 #[derive(Debug)]
 pub(crate) enum RequestTarget<'a> {
-    /// A request that no rule applies to: a deletion, a connection, or a subresource other than `status`.
+    /// A request that no rule applies to: a deletion, a connection, an update of a pod, or a subresource other than `status`.
     Skipped,
     /// An object of an unknown kind, which `custom_kinds` may declare.
     UnknownKind(Box<UndecodedChange<'a>>),
@@ -137,7 +137,7 @@ impl<'a> AdmissionRequest<'a> {
             is_create: matches!(change, Change::Create { .. }),
             old: change.old().map(|old| old.text),
         });
-        let target = if let Some(kind) = object.profile() {
+        let target = if let Some(kind) = object.known_kind() {
             let read = |object: &DecodedObject<'a>, member: &str| {
                 object.decode_as(kind).map_err(|e| e.within(member))
             };

@@ -80,8 +80,8 @@ impl<'a> DeserializeSeed<'a> for RequestObjectSeed<'_, 'a> {
             let text = Option::<Raw<'a>>::deserialize(json)?;
             return Ok(text.map_or(RequestObject::Absent, RequestObject::Raw));
         };
-        if let Some(profile) = kind.profile() {
-            let object = ObjectSeed(profile).deserialize(json)?;
+        if let Some(known) = kind.known_kind() {
+            let object = ObjectSeed(known).deserialize(json)?;
             return Ok(object.map_or(RequestObject::Absent, RequestObject::Decoded));
         }
         let mut members = SplitMembers::default();

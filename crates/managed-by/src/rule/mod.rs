@@ -13,7 +13,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::description::{Enforcement, Rule, Scope};
+use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError, Finding};
 use crate::kind::{Kind, Reconciler};
 use crate::object::Object;
@@ -221,7 +221,9 @@ impl Check {
             (CheckFn::CustomStatus(_), Enforcement::Deny) if is_built_in_controller() => {
                 Enforcement::Warn
             }
-            (_, Enforcement::Deny) if context.kind.is_declared && self.rule.scope == Scope::Api => {
+            (_, Enforcement::Deny)
+                if context.kind.is_declared && self.rule.category == RuleCategory::Api =>
+            {
                 Enforcement::Warn
             }
             (_, default) => default,
@@ -271,7 +273,7 @@ impl<'a> Context<'a> {
         job_spec::SuspendedJobUpdate::from_change(self.change).is_some() && is_enabled()
     }
 
-    /// Returns the `managedBy` of a create, or of an update that changes it.
+    /// Returns the `managedBy` of a created or stored object, or of an update that changes it.
     ///
     /// Rules about the value use this, so that existing objects with a bad value can still be updated, finalized and deleted.
     /// Returns [`None`] for status updates, because kube-apiserver keeps the old spec.
@@ -351,7 +353,7 @@ impl<'a> Findings<'a> {
         self.push(FieldError::invalid(path, value, detail));
     }
 
-    /// Adds an error that never denies, for a check with false positives.
+    /// Adds an error as a warning, even if the rule's enforcement is deny.
     pub(crate) fn warn(&mut self, error: FieldError<'a>) {
         let current = self.current;
         self.current = current.map(|(rule, _)| (rule, Enforcement::Warn));

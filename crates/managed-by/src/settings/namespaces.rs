@@ -1,4 +1,4 @@
-//! `namespaces`: delegation by namespace and labels.
+//! `namespaces`: delegation by the namespace and the labels of a workload.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;

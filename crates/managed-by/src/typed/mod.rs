@@ -181,7 +181,7 @@ impl<'s> JobChecker<'s> {
 pub struct JobFindings(Vec<MergedFinding<'static>>);
 
 impl JobFindings {
-    /// Returns the denials. Likely typos, and checks that early patch releases lack, only warn.
+    /// Returns the denials. Excludes warnings, such as likely typos and checks that only early patch releases make.
     pub fn denials(&self) -> Vec<&MergedFinding<'static>> {
         let is_denial = |found: &&MergedFinding<'_>| found.enforcement() == Enforcement::Deny;
         self.iter().filter(is_denial).collect()

@@ -105,7 +105,7 @@ impl Time {
     fn civil(self) -> Civil {
         let days = self.seconds.div_euclid(DAY).wrapping_add(DAYS_TO_1970);
         let second_of_day = self.seconds.rem_euclid(DAY);
-        // Too high, because the division ignores leap days (before the year 0, that each year has one): by up to 3 years in 2026, 8 in 9999.
+        // An upper bound, because each year counts as 365 days (366 before the year 0): up to 3 years too high in 2026, 8 in 9999.
         // The loop corrects it.
         let years = days.div_euclid(365).max(days.div_euclid(366));
         let mut year = years.wrapping_add(1);

@@ -25,7 +25,7 @@ pub(crate) struct State<'a> {
     object: Option<DecodedObject<'a>>,
 }
 
-/// The identity of an object. Members of the wrong type are read as missing; the library reports them.
+/// The object metadata that a replay needs. Members of the wrong type are read as missing; the library reports them.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata<'a> {
     pub(crate) name: Cow<'a, str>,

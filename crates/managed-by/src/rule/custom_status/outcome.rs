@@ -1,7 +1,7 @@
 //! Rules about outcomes and other terminal states.
 
 use super::CustomStatusChange;
-use crate::description::{Rule, Scope};
+use crate::description::{Rule, RuleCategory};
 use crate::finding::BadValue;
 use crate::kind::status::{
     CONDITIONS, DualOutcome, FailureReasons, OutcomeProfile, TerminalStates,
@@ -11,7 +11,7 @@ use crate::rule::{Check, CheckFn, Findings};
 
 pub(crate) static CHANGED: Check = Check::new(
     Rule::policy("status/outcome-changed", include_str!("outcome-changed.md"))
-        .with_scope(Scope::ApiAndCustomKinds)
+        .with_category(RuleCategory::ApiAndCustomKinds)
         .for_kinds(|kind| kind.status_profile_matches(|profile| profile.outcome.is_some())),
     CheckFn::CustomStatus(changed),
 );
@@ -28,7 +28,7 @@ fn changed<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     if !check_states(status, outcome, final_states, findings) || status.new.states.is_empty() {
         return;
     }
-    // The reason and the end time are as final as the outcome that they belong to.
+    // The reason of an outcome must not change even if the update may leave the outcome. The end time is final only with the state.
     if !final_states.is_empty() || old.states.intersects(TerminalStates::OUTCOMES) {
         check_reason(status, outcome, old, findings);
     }
@@ -37,8 +37,8 @@ fn changed<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-/// Checks that no earlier attempt is removed. The status that an external controller copies may start over, with its
-/// attempts, unless it keeps a terminal state.
+/// Checks that no earlier attempt is removed. Allowed if the workload is delegated and the old and new status have no terminal
+/// state in common: the external controller then copies the status of a new run.
 fn check_attempts<'a>(
     status: &CustomStatusChange<'a>,
     outcome: &OutcomeProfile<'a>,
@@ -134,7 +134,7 @@ pub(crate) static SUCCEEDED_AND_FAILED: Check = Check::new(
     .for_kinds(|kind| {
         kind.status_profile_matches(|profile| {
             profile.outcome.is_some_and(|outcome| {
-                outcome.can_be_both() && outcome.dual != DualOutcome::Allowed
+                !outcome.outcomes_are_exclusive() && outcome.dual != DualOutcome::Allowed
             })
         })
     }),
@@ -142,7 +142,12 @@ pub(crate) static SUCCEEDED_AND_FAILED: Check = Check::new(
 );
 
 fn succeeded_and_failed<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
-    let Some(outcome) = status.profile.outcome.as_ref().filter(|o| o.can_be_both()) else {
+    let Some(outcome) = status
+        .profile
+        .outcome
+        .as_ref()
+        .filter(|o| !o.outcomes_are_exclusive())
+    else {
         return;
     };
     let (new, old) = (status.new, status.old_or_empty());

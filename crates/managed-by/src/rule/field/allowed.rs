@@ -1,6 +1,6 @@
 //! `managed-by/allowed`
 
-use crate::description::{Rule, Scope};
+use crate::description::{Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::SettingsErrors;
@@ -11,7 +11,8 @@ use crate::upstream::go;
 const MAX_LISTED: usize = 8;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/allowed", include_str!("allowed.md")).with_scope(Scope::Cluster),
+    Rule::policy("managed-by/allowed", include_str!("allowed.md"))
+        .with_category(RuleCategory::ClusterSpecific),
     CheckFn::Configured(check),
 );
 

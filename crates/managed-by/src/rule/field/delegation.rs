@@ -1,6 +1,6 @@
 //! `managed-by/delegation`
 
-use crate::description::{Rule, Scope};
+use crate::description::{Rule, RuleCategory};
 use crate::finding::FieldError;
 use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler, ValueConstraint};
 use crate::request::Change;
@@ -10,7 +10,8 @@ use crate::settings::{Delegation, Role, SettingsErrors};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
-    Rule::policy("managed-by/delegation", include_str!("delegation.md")).with_scope(Scope::Cluster),
+    Rule::policy("managed-by/delegation", include_str!("delegation.md"))
+        .with_category(RuleCategory::ClusterSpecific),
     CheckFn::Configured(check),
 );
 

@@ -1,6 +1,6 @@
 //! `managed-by/immutable`
 
-use crate::description::{Rule, Scope, Upstream};
+use crate::description::{Rule, RuleCategory, Upstream};
 use crate::finding::BadValue;
 use crate::kind::{FieldLocation, Reconciler};
 use crate::request::Change;
@@ -12,7 +12,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("immutable.md"),
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
-    .with_scope(Scope::ApiAndCustomKinds)
+    .with_category(RuleCategory::ApiAndCustomKinds)
     .for_kinds(|kind| kind.location == FieldLocation::Workload),
     CheckFn::Change(check),
 );

@@ -1,6 +1,6 @@
 //! `managed-by/object-too-large`
 
-use crate::description::{Enforcement, Rule, Scope};
+use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::FieldError;
 use crate::kind::FieldLocation;
 use crate::object::Object;
@@ -23,7 +23,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("object-too-large.md"),
     )
     .with_default(Enforcement::Warn)
-    .with_scope(Scope::PolicyBypass),
+    .with_category(RuleCategory::PolicyBypass),
     CheckFn::Configured(check),
 );
 

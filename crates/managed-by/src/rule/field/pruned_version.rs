@@ -1,6 +1,6 @@
 //! `managed-by/pruned-version`
 
-use crate::description::{Enforcement, Rule, Scope};
+use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError};
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
@@ -12,7 +12,7 @@ pub(crate) static RULE: Check = Check::new(
         include_str!("pruned-version.md"),
     )
     .with_default(Enforcement::Warn)
-    .with_scope(Scope::PolicyBypass)
+    .with_category(RuleCategory::PolicyBypass)
     .for_kinds(|kind| !kind.pruned_in.is_empty()),
     CheckFn::Change(check),
 )

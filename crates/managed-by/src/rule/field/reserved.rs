@@ -1,12 +1,12 @@
 //! `managed-by/reserved`
 
-use crate::description::{Rule, Scope};
+use crate::description::{Rule, RuleCategory};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::ReservedValuePolicy;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/reserved", include_str!("reserved.md"))
-        .with_scope(Scope::ApiAndCustomKinds),
+        .with_category(RuleCategory::ApiAndCustomKinds),
     CheckFn::Change(check),
 );
 

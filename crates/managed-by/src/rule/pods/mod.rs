@@ -2,7 +2,7 @@
 
 use crate::cluster::{Cluster, JobLookup, LookupError};
 use crate::decode::{DecodeError, decode};
-use crate::description::{Enforcement, Rule, Scope};
+use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{FieldError, Finding};
 use crate::kind::{JOB, Reconciler, is_job};
 use crate::object::pod::{OwnerReference, Pod};
@@ -14,7 +14,7 @@ use crate::upstream::go;
 
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Rule::policy("pods/delegated-owner", include_str!("delegated-owner.md"))
-        .with_scope(Scope::Cluster)
+        .with_category(RuleCategory::ClusterSpecific)
         .for_kinds(is_job),
     CheckFn::Pod,
 );

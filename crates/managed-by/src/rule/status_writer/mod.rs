@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::description::{Rule, Scope};
+use crate::description::{Rule, RuleCategory};
 use crate::finding::FieldError;
 use crate::kind::{FieldLocation, StatusRules};
 use crate::object::Object;
@@ -16,14 +16,14 @@ const MAX_LISTED: usize = 4;
 
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::policy("status-writer/delegated", include_str!("delegated.md"))
-        .with_scope(Scope::Cluster)
+        .with_category(RuleCategory::ClusterSpecific)
         .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
     CheckFn::Configured(check_delegated),
 );
 
 pub(crate) static BUILTIN: Check = Check::new(
     Rule::policy("status-writer/builtin", include_str!("builtin.md"))
-        .with_scope(Scope::Cluster)
+        .with_category(RuleCategory::ClusterSpecific)
         .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
     CheckFn::Configured(check_builtin),
 );

@@ -144,7 +144,7 @@ impl<'a> CustomKind<'a> {
         }
     }
 
-    /// Calls `f` with a profile of the kind that borrows from the entry.
+    /// Calls `f` with the declared [`Kind`], which borrows from the entry.
     pub(crate) fn with_kind<T>(&self, version: &str, f: impl FnOnce(&Kind<'_>) -> T) -> T {
         let values = match &self.format {
             DeclaredFormat::OneOf(values) => borrowed(values),
