@@ -16,7 +16,7 @@ XTASK := cargo run --quiet --package xtask --
 # Packages that `make test` builds: all except the npm package generator, which has its own target.
 TEST_PACKAGES := --workspace --exclude managed-by-js-generator
 
-RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name '*.md' -o -name Cargo.toml)
 
 .PHONY: demo test
 demo: setup annotated-policy.wasm ## Evaluate the requests in examples/ with the built policy
@@ -145,7 +145,7 @@ generate: ## Update generated files: pages, schemas, results in examples, guides
 	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because go is not on the PATH"; fi
 	UPDATE_EXAMPLES=1 cargo test --quiet --package managed-by-policy --test library examples::
 	UPDATE_GUIDE=1 cargo test --quiet --package xtask --test status_guide
-	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli transcripts
+	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli -- transcripts schema_matches_the_code
 
 .PHONY: artifacthub
 artifacthub: # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit

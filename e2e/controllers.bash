@@ -78,9 +78,9 @@ run_mpi_operator() {
 # Prints the audit events of a cluster from line FROM, except probes, through a jq filter: audit_events CLUSTER FILTER [FROM]
 audit_events() { tail -n "+${3:-1}" "$RUN/$1/audit.log" | jq -cR "fromjson? | select(.objectRef.namespace != \"probe\") | $2"; }
 count_audit_lines() { wc -l <"$RUN/${1:-cluster}/audit.log"; }
-EVALUATED='select(.annotations["managed-by.policies.example.com/mode"])'
-DENIED='select(.responseStatus.message // "" | contains("managed-by.policies.example.com"))'
-WARNED='select(.annotations["managed-by.policies.example.com/warned"])'
+EVALUATED='select(.annotations["managed-by.managed-by-policy.github.io/mode"])'
+DENIED='select(.responseStatus.message // "" | contains("managed-by.managed-by-policy.github.io"))'
+WARNED='select(.annotations["managed-by.managed-by-policy.github.io/warned"])'
 STATUS='select(.objectRef.resource == "jobs" and .objectRef.subresource == "status")'
 written_by() { echo "select(.user.username == \"$1\")"; }
 

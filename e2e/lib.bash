@@ -318,6 +318,6 @@ assert_no_warning() {
 
 # Prints an audit annotation of the last write to an object, or `none`: audit_annotation NAME KEY
 audit_annotation() {
-  jq -r --arg name "$1" --arg key "managed-by.policies.example.com/$2" 'select(.objectRef.name == $name) | .annotations[$key] // "none"' \
+  jq -r --arg name "$1" --arg key "managed-by.managed-by-policy.github.io/$2" 'select(.objectRef.name == $name) | .annotations[$key] // "none"' \
     "$RUN/cluster/audit.log" | tail -n 1
 }

@@ -22,7 +22,7 @@ DISCONNECTING = [("management", "kueue"), ("worker", "kube-apiserver"), ("worker
 # Maximum duration in seconds of a workload without faults, of the remaining workloads after Kueue retries them, and of failed writes after a
 # fault.
 WORKLOAD_LIMIT, RETRY_LIMIT, FAILURE_LIMIT = 60, 120, 10
-WEBHOOK = "managed-by.policies.example.com"
+WEBHOOK = "managed-by.managed-by-policy.github.io"
 JOBS, JOBSETS = "/apis/batch/v1/namespaces/team-a/jobs", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets"
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads"
 MERGE_PATCH = "application/merge-patch+json"

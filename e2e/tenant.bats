@@ -49,7 +49,7 @@ with_policy_server() {
   # The webhook that Kubewarden's controller creates for deploy/pods.yml.
   kubectl get validatingwebhookconfiguration managed-by -o json | jq --argjson spec "$(pods_spec)" '{apiVersion, kind, metadata: {name: "managed-by-pods"},
     webhooks: [.webhooks[0] + ($spec | {rules, matchConditions, namespaceSelector, matchPolicy, failurePolicy, timeoutSeconds})
-      | .name = "managed-by-pods.policies.example.com" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
+      | .name = "managed-by-pods.managed-by-policy.github.io" | .clientConfig.url |= sub("managed-by$"; "pods")]}' | kubectl create -f -
   wait_for_policy cluster
 }
 without_policy_server() {

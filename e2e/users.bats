@@ -35,7 +35,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
 }
 
 @test "create: a typo is denied, and the message suggests the right name" {
-  assert_fails_with 'admission webhook "managed-by.policies.example.com" denied the request: Job.batch "typo" is invalid: ' as_ana create -f - <<<"$(job typo "$TYPO")"
+  assert_fails_with 'admission webhook "managed-by.managed-by-policy.github.io" denied the request: Job.batch "typo" is invalid: ' as_ana create -f - <<<"$(job typo "$TYPO")"
   [[ $output == *'did you mean "kubernetes.io/job-controller"?'* ]]
   [[ $(audit_annotation typo denied) == *'managed-by/reserved-domain spec.managedBy'* ]]
 }

@@ -41,8 +41,8 @@ func WithReleases(releases ...managedby.Release) Option {
 	return func(w *writeChecker) { w.options = append(w.options, managedby.WithReleases(releases...)) }
 }
 
-// WithSettings sets the policy's settings as JSON, for example custom kinds, status writers, or the enforcement of rules. See
-// [managedby.WithSettings].
+// WithSettings sets the policy's settings as JSON or YAML, for example custom kinds, status writers, or the enforcement of rules.
+// See [managedby.WithSettings].
 func WithSettings(settings []byte) Option {
 	return func(w *writeChecker) { w.options = append(w.options, managedby.WithSettings(settings)) }
 }
@@ -127,7 +127,7 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 // and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	w := &writeChecker{report: report.Options{Located: true}, createdAt: report.CallersLine()}
+	w := &writeChecker{report: report.Options{Located: true}, callSite: report.CallersLine()}
 	for _, option := range options {
 		option(w)
 	}

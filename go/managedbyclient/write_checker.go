@@ -34,8 +34,8 @@ type writeChecker struct {
 	reader        client.Reader
 	policy        *managedby.Policy
 	allowNoWrites bool
-	// createdAt is the line that created the checker.
-	createdAt string
+	// callSite is the file and line that created the checker.
+	callSite string
 	// writes counts the writes that reached the checker, and checked the evaluated ones.
 	writes, checked atomic.Int64
 }
@@ -53,8 +53,8 @@ func (w *writeChecker) summarize() {
 	if writes > 0 {
 		reason = fmt.Sprintf("none of %d writes was checked: their kinds have no rules, or the API server rejects them before it validates the object", writes)
 	}
-	if w.createdAt != "" {
-		reason = w.createdAt + ": " + reason
+	if w.callSite != "" {
+		reason = w.callSite + ": " + reason
 	}
 	w.t.Summarize(true, reason+". If that is expected, use managedbyclient.AllowNoWrites()")
 }

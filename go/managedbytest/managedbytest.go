@@ -39,7 +39,8 @@ func AssertCreate(t T, job *batchv1.Job, releases managedby.Releases) bool {
 	})
 }
 
-// AssertUpdate fails the test unless all the releases accept the update of the Job without its status.
+// AssertUpdate fails the test unless all the releases, and their known early patch releases, accept the update of the Job. It
+// ignores the status.
 func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
 	if !checkPair(t, "AssertUpdate", old, new) {
@@ -50,8 +51,8 @@ func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool 
 	})
 }
 
-// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It also fails if early patch releases
-// are known to deny it. Warnings from this project's own rules are logged.
+// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It logs warnings from this
+// project's own rules.
 func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
 	if !checkPair(t, "AssertStatusUpdate", old, new) {

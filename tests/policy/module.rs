@@ -54,7 +54,7 @@ fn protocol_version_matches_metadata() {
 }
 
 #[test]
-fn a_module_without_metadata_is_rejected_as_by_policy_server() {
+fn module_without_metadata_is_rejected() {
     let rejected = Policy::load(&module("policy.wasm"));
     assert!(matches!(rejected, Err(Error::NoProtocolVersion)));
     assert!(inspect::metadata(&module("policy.wasm")).unwrap().is_none());

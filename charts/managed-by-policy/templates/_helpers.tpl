@@ -30,7 +30,7 @@ old one, during upgrades and rollbacks.
 {{/* The suffix of policy names for the PolicyServer: empty for `default`. */}}
 {{- define "managed-by.serverSuffix" -}}
 {{- $server := include "managed-by.policyServer" . -}}
-{{- if .Values.policyServer.create -}}-own{{- else if ne $server "default" -}}-{{ $server }}{{- end -}}
+{{- if and .Values.policyServer.create (not .Values.policyServer.name) -}}-own{{- else if ne $server "default" -}}-{{ $server }}{{- end -}}
 {{- end }}
 
 {{- define "managed-by.selectorLabels" -}}

@@ -151,6 +151,9 @@ mod tests {
             fs::write(SCHEMA, &made).unwrap();
         }
         let written = fs::read_to_string(SCHEMA).unwrap();
-        assert_eq!(written, made, "UPDATE_CLI=1 writes it");
+        assert_eq!(
+            written, made,
+            "docs/config.schema.json is out of date; run with UPDATE_CLI=1 to update it"
+        );
     }
 }

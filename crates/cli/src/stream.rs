@@ -106,7 +106,7 @@ pub(crate) fn each_batch(
     }
 }
 
-/// Takes documents by time, until an unfinished source has no more.
+/// Moves documents to the batch in order of time, until an unfinished source has none left.
 fn merge_by_time(sources: &mut [Source], batch: &mut Batch) {
     while sources
         .iter()
@@ -136,7 +136,7 @@ struct Source {
     lines: u64,
     /// Documents that are not taken yet, each with its time or the time of its predecessor.
     documents: VecDeque<(Vec<u8>, DocumentRange)>,
-    /// The last time.
+    /// Time of the last document that has one.
     time: Vec<u8>,
 }
 

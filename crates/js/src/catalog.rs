@@ -20,7 +20,8 @@ pub struct Rule {
     pub enforcement: &'static str,
     /// True if kube-apiserver has the rule too. Verdict and error text are then kube-apiserver's.
     pub upstream: bool,
-    /// True if the rule depends on a setting. It ignores objects that are being deleted.
+    /// True if the admin configures the rule for a cluster. Such rules ignore objects that are being deleted, except
+    /// `managed-by/pruned-version`.
     pub cluster_specific: bool,
     /// Kubernetes releases that have the rule.
     pub releases: Vec<&'static str>,

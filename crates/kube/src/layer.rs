@@ -23,7 +23,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Layer that evaluates the writes of a client.
 ///
-/// A write that a release denies is not sent, and the code under test gets the API server's error. See the [crate](crate).
+/// If a release denies a write, the code under test gets the API server's error, and the write is not sent. Server-side applies and
+/// strategic merge patches are sent first, because only the API server can compute their result. See the [crate](crate).
 ///
 /// Clones share the recorded results.
 #[derive(Debug, Clone)]
@@ -115,7 +116,7 @@ pub struct WriteCheckService<S> {
 }
 
 /// A response from the inner service or from the layer.
-type Checked<B> = Response<Either<B, Full<Bytes>>>;
+type LayerResponse<B> = Response<Either<B, Full<Bytes>>>;
 
 impl<S, Req, B> Service<Request<Req>> for WriteCheckService<S>
 where
@@ -127,9 +128,9 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    type Response = Checked<B>;
+    type Response = LayerResponse<B>;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Checked<B>, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<LayerResponse<B>, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         // Each request waits for the inner service.
@@ -150,7 +151,7 @@ where
                 Some(path) => match look_up(&inner, path.parse()?).await? {
                     Ok(old) => old,
                     Err(status) => {
-                        let reason = format!("get of the stored object: {status}");
+                        let reason = format!("failed to get the stored object: {status}");
                         checker.add_not_evaluated(&write, &reason);
                         let request = Request::from_parts(parts, Req::from(sent));
                         return Ok(send(&inner, request).await?.map(Either::Left));
@@ -262,7 +263,7 @@ where
     })
 }
 
-fn respond<B>(denial: &Denial) -> Result<Checked<B>, BoxError> {
+fn respond<B>(denial: &Denial) -> Result<LayerResponse<B>, BoxError> {
     let body = denial.status().to_string().into_bytes();
     Ok(Response::builder()
         .status(denial.code)

@@ -289,7 +289,7 @@ async fn a_write_without_access_to_the_stored_object_is_not_evaluated() {
         let (code, _) = server
             .call(&checks, (method, STATUS, patch_type), &job(&running(2)))
             .await;
-        let reason = format!("{method} {STATUS}: get of the stored object: 403 Forbidden");
+        let reason = format!("{method} {STATUS}: failed to get the stored object: 403 Forbidden");
         assert_eq!((code, checks.not_evaluated()), (200, vec![reason]));
         assert_eq!((checks.evaluated_count(), checks.failures().len()), (0, 0));
     }

@@ -9,7 +9,7 @@ use crate::kind::{Kind, is_job, kinds};
 #[cfg(feature = "docs")]
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
-use crate::rule::{Context, Findings, custom_status, field, job_spec, pods, status_writer};
+use crate::rule::{Context, Findings, custom_status, job_spec, managed_by, pods, status_writer};
 use crate::settings::{Settings, SettingsErrors};
 
 /// Defines the registry and the function that runs it from one list.
@@ -40,9 +40,9 @@ macro_rules! catalog {
 }
 
 catalog! {
-    field::format::RULE,
+    managed_by::format::RULE,
     job_spec::SCHEDULING_DIRECTIVES,
-    field::immutable::RULE,
+    managed_by::immutable::RULE,
     counters::NEGATIVE,
     uncounted::UIDS,
     conditions::COMPLETE_AND_FAILED,
@@ -74,16 +74,16 @@ catalog! {
     times::START_CHANGED,
     conditions::SUCCESS_CRITERIA_MET_DISABLED,
     conditions::SUCCESS_CRITERIA_MET_AFTER_COMPLETE,
-    field::reserved::RULE,
-    field::reserved_domain::RULE,
-    field::wrong_kind::RULE,
-    field::recommended_format::RULE,
-    field::pruned_version::RULE,
-    field::object_too_large::RULE,
-    field::unsupported_value::RULE,
-    field::template::RULE,
-    field::allowed::RULE,
-    field::delegation::RULE,
+    managed_by::reserved::RULE,
+    managed_by::reserved_domain::RULE,
+    managed_by::wrong_kind::RULE,
+    managed_by::recommended_format::RULE,
+    managed_by::pruned_version::RULE,
+    managed_by::object_too_large::RULE,
+    managed_by::unsupported_value::RULE,
+    managed_by::template::RULE,
+    managed_by::allowed::RULE,
+    managed_by::delegation::RULE,
     status_writer::DELEGATED,
     status_writer::BUILTIN,
     custom_status::outcome::CHANGED,

@@ -204,7 +204,7 @@ impl fmt::Debug for ReleaseSet {
     }
 }
 
-/// Error of parsing a release that the library doesn't support.
+/// Error returned when parsing a [`Release`] fails: the text is not a supported release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseReleaseError;
 

@@ -220,7 +220,7 @@ pub(crate) fn build_verdict<'a>(
 /// Merges differing verdicts of releases. The result is a denial if any release denies. Its message contains each finding as
 /// formatted for the release that it is paired with.
 ///
-/// `verdicts` are ordered from the oldest release to the newest. All their warnings are kept.
+/// `verdicts` are ordered from the oldest release to the newest. Their distinct warnings are kept, up to the limit.
 #[cold]
 pub(crate) fn merge_verdicts<'a>(
     request: &AdmissionRequest<'_>,

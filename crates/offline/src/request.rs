@@ -38,7 +38,7 @@ pub(crate) enum RequestUser<'a> {
 
 impl Request<'_> {
     /// Returns the name of the object.
-    pub fn object(&self) -> ObjectName {
+    pub fn object_name(&self) -> ObjectName {
         ObjectName::new(self.state)
     }
 

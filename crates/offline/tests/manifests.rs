@@ -173,8 +173,9 @@ fn only_stored_status_counts_towards_the_size() {
     changed["metadata"]["labels"] = json!({"a": "b"});
     for old in [&short, &long[0]] {
         let requests = updates(&job("a.io/x", old), &changed, false);
-        let rules: Vec<_> = requests.iter().map(|request| &*request.rules).collect();
-        assert_eq!(rules, [[""; 0]; 2], "{requests:?}");
+        assert_eq!(requests.len(), 2);
+        let mut rules = requests.iter().flat_map(|request| &request.rules);
+        assert!(!rules.any(|rule| *rule == "managed-by/object-too-large"));
     }
 }
 

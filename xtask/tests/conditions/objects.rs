@@ -45,7 +45,8 @@ pub(crate) fn statuses() -> Vec<Value> {
     ends.into_iter().chain(more).collect()
 }
 
-/// Returns objects of a kind: one without a spec, and one for each combination of values in the field and in the first template.
+/// Returns objects of a kind: one without a spec, and one for each combination of `managedBy` values in the object and in its first
+/// template.
 pub(crate) fn objects(kind: &Kind<'_>) -> Vec<Value> {
     let mut values = vec![
         None,

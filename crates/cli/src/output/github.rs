@@ -67,8 +67,8 @@ fn command(level: &str, file: &str, span: Option<&Span>, title: &str, text: &str
     format!("::{level} file={file}{span},title={title}::{text}")
 }
 
-/// Escapes a text like the toolkit, except that line breaks become `\n`: from `%0A`, GitHub would display a line break, so a
-/// name could add lines.
+/// Escapes text like the toolkit, except that line breaks become a literal `\n`. GitHub renders `%0A` as a line break, so an
+/// untrusted name could inject lines.
 fn escape_data(text: &str) -> String {
     escape_control(&text.replace('%', "%25")).into_owned()
 }

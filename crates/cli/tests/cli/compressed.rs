@@ -1,5 +1,5 @@
-//! Tests recordings compressed with gzip or zstd. The results must match the uncompressed file; a truncated file counts up
-//! to the cut.
+//! Tests recordings compressed with gzip or zstd. The results must match the uncompressed file. A truncated file is evaluated up to
+//! the truncation, and is reported as an error.
 
 use std::fs;
 use std::io::Write as _;

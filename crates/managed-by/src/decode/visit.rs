@@ -1,4 +1,4 @@
-//! Visitors of objects and arrays: lenient where another schema defines the type, or strict.
+//! Visitors of JSON objects and arrays: [`Lenient`] accepts values of any type, [`Strict`] only objects.
 
 use std::fmt;
 

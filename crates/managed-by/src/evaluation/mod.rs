@@ -149,7 +149,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Returns the verdicts of the evaluated releases, oldest first. Releases with equal verdicts share an entry. Empty if the
-    /// settings choose the release.
+    /// caller passed no releases.
     pub fn release_verdicts(&self) -> &[ReleaseVerdict<'a>] {
         &self.release_verdicts
     }
@@ -208,7 +208,7 @@ impl<'a> MergedFinding<'a> {
         self.ordinal
     }
 
-    /// Returns the evaluated releases with this finding. If the settings choose the release, returns [`Finding::releases`], or else
+    /// Returns the evaluated releases with this finding. If the caller passed no releases, returns [`Finding::releases`], or else
     /// the release of the error message.
     pub fn releases(&self) -> ReleaseSet {
         let sets = self.by_release.iter().map(|(releases, _)| *releases);

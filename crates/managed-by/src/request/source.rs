@@ -37,7 +37,8 @@ impl<'a> RequestSource<'a> {
         texts.is_some_and(|texts| texts.old == Some(texts.object))
     }
 
-    /// Returns the sizes of the object and the stored object in an API server, or 0 if both are certainly at most `limit`.
+    /// Returns the sizes of the object and the stored object as marshaled by the API server, or 0 if both are certainly at most
+    /// `limit`.
     pub(crate) fn object_sizes(self, limit: usize) -> [usize; 2] {
         let most = |bytes: usize| bytes.saturating_mul(go::MAX_JSON_GROWTH);
         let is_small = match self {

@@ -2,9 +2,9 @@
 //! checks and runs them.
 
 pub(crate) mod custom_status;
-pub(crate) mod field;
 pub(crate) mod job_spec;
 pub(crate) mod job_status;
+pub(crate) mod managed_by;
 mod owner;
 pub(crate) mod pods;
 pub(crate) mod status_writer;

@@ -46,7 +46,7 @@ func TestSuspendedStatusNotCopied(t *testing.T) {
 			run(t, r, mirror.Reconciler{SkipSuspended: true}, managedby.Releases{test.release})
 			got := strings.Join(r.failures, "\n")
 			if (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
-				t.Errorf("it fails with %q, not %q", got, test.want)
+				t.Errorf("got failures %q, want prefix %q", got, test.want)
 			}
 			if guide := guide(t); !strings.Contains(guide, got) {
 				t.Errorf("docs/reference/go.md does not show:\n%s", got)

@@ -64,18 +64,18 @@ pub(crate) fn decode_members<'a>(
 }
 
 /// Set of paths, as a bit mask of their indexes.
-type Paths = u64;
+type PathSet = u64;
 
 /// Position in the object, with the paths that lead to it.
 struct Cursor<'r, 'a> {
     /// The paths of the kind; at most 64.
     paths: &'r [LeafPath<'a>],
     /// Paths that lead to the position or below.
-    matching: Paths,
+    matching: PathSet,
     /// Length of the prefix of these paths that leads to the position.
     offset: usize,
     /// Paths through members that were already read.
-    visited: Paths,
+    visited: PathSet,
     /// True in the outer object, and false in nested ones.
     is_strict: bool,
     path: Path<'r>,
@@ -86,7 +86,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
     fn root(paths: &'r [LeafPath<'a>], builder: &'r mut ObjectBuilder<'a>) -> Self {
         Self {
             paths,
-            matching: Paths::MAX,
+            matching: PathSet::MAX,
             offset: 0,
             visited: 0,
             is_strict: true,
@@ -96,7 +96,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
     }
 
     /// Returns the cursor of a child, which the first `offset` bytes of the matching paths lead to.
-    fn child<'b>(&'b mut self, matching: Paths, offset: usize, path: Path<'b>) -> Cursor<'b, 'a> {
+    fn child<'b>(&'b mut self, matching: PathSet, offset: usize, path: Path<'b>) -> Cursor<'b, 'a> {
         Cursor {
             matching,
             offset,
@@ -110,8 +110,8 @@ impl<'r, 'a> Cursor<'r, 'a> {
     /// Iterates over a set of paths, each with its bit.
     fn iter(
         &self,
-        mut set: Paths,
-    ) -> impl Iterator<Item = (Paths, &'r LeafPath<'a>)> + use<'r, 'a> {
+        mut set: PathSet,
+    ) -> impl Iterator<Item = (PathSet, &'r LeafPath<'a>)> + use<'r, 'a> {
         let paths = self.paths;
         std::iter::from_fn(move || {
             let (index, bit) = (set.trailing_zeros(), set & set.wrapping_neg());
@@ -122,7 +122,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
     }
 
     /// Returns the matching paths that continue with a step, and the length of their prefix after it.
-    fn step(&self, separator: &str, name: &str) -> (Paths, usize) {
+    fn step(&self, separator: &str, name: &str) -> (PathSet, usize) {
         let start = self.offset.saturating_add(separator.len());
         let end = start.saturating_add(name.len());
         let [separator, name] = [separator, name].map(str::as_bytes);
@@ -147,13 +147,13 @@ impl<'r, 'a> Cursor<'r, 'a> {
     }
 
     /// Returns the matching paths that continue with a member, like [`Cursor::step`].
-    fn step_member(&self, name: &str) -> (Paths, usize) {
+    fn step_member(&self, name: &str) -> (PathSet, usize) {
         let separator = if self.offset == 0 { "" } else { "." };
         self.step(separator, name)
     }
 
     /// Marks the paths through a member as visited. Returns false if they already were: the member is a duplicate.
-    fn mark_visited(&mut self, matching: Paths) -> bool {
+    fn mark_visited(&mut self, matching: PathSet) -> bool {
         let is_first = self.visited & matching == 0;
         self.visited |= matching;
         is_first
@@ -161,7 +161,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
 
     /// Returns true if one of the paths leads to `managedBy` of the outer object.
     fn leads_to_managed_by(&self) -> bool {
-        let is_field = |(_, (_, leaf)): (Paths, &LeafPath<'_>)| matches!(leaf, Leaf::ManagedBy);
+        let is_field = |(_, (_, leaf)): (PathSet, &LeafPath<'_>)| matches!(leaf, Leaf::ManagedBy);
         self.is_strict && self.iter(self.matching).any(is_field)
     }
 

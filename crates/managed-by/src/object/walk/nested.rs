@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 
 use super::builder::ObjectBuilder;
 use super::paths::{self, SPEC};
-use super::{Cursor, Paths};
+use super::{Cursor, PathSet};
 use crate::decode::fields::Text;
 use crate::decode::{Lenient, Path, Raw, Type, VisitContainer, duplicate};
 use crate::kind::{JOB, Kind, Template};
@@ -108,7 +108,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
         builder.depth = depth;
         json.deserialize_any(Lenient(&mut Cursor {
             paths: &paths::for_spec(kind),
-            matching: Paths::MAX,
+            matching: PathSet::MAX,
             offset: SPEC.len(),
             visited: 0,
             is_strict: false,

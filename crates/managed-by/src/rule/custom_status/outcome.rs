@@ -28,7 +28,8 @@ fn changed<'a>(status: &CustomStatusChange<'a>, findings: &mut Findings<'a>) {
     if !check_states(status, outcome, final_states, findings) || status.new.states.is_empty() {
         return;
     }
-    // The reason of an outcome must not change even if the update may leave the outcome. The end time is final only with the state.
+    // The reason of an outcome must not change, even if the update may leave the outcome. The end time must be kept only if a state
+    // is final.
     if !final_states.is_empty() || old.states.intersects(TerminalStates::OUTCOMES) {
         check_reason(status, outcome, old, findings);
     }

@@ -37,7 +37,7 @@ type Users = BTreeMap<String, StatusWriter>;
 pub struct WriterTotals {
     /// Number of documents read.
     pub documents: u64,
-    /// Number of workload status writes that count, including writes denied by a status writer rule.
+    /// Number of workload status writes attributed to a [`StatusWriter`], including writes denied by a status writer rule.
     pub writes: u64,
     /// Number of those writes denied by a status writer rule.
     pub denied: u64,
@@ -46,10 +46,10 @@ pub struct WriterTotals {
     pub would_be_denied: u64,
     /// Times of the first and last of those writes, if the events contain them.
     pub times: Option<(String, String)>,
-    /// Number of status writes rejected for other reasons, including other rules of the policy. They do not count.
+    /// Number of status writes rejected for other reasons, including other rules of the policy. Not included in `writes`.
     pub rejected: u64,
-    /// Number of status writes of other kinds: unknown kinds, and kinds that only contain a workload template, such as
-    /// CronJobs. They do not count.
+    /// Number of status writes of other kinds: unknown kinds, and kinds that only contain a workload template, such as CronJobs.
+    /// Not included in `writes`.
     pub other: u64,
     /// Number of status writes for which the event does not show whether the object is delegated.
     pub unknown_reconciler: u64,
