@@ -93,9 +93,9 @@ wait_active() {
   command=$(grep --max-count=1 '^kubectl wait --for=condition=PolicyActive' "$ROOT/README.md")
   ${command/5m/${1:-1m}} "${@:2}"
 }
-# Installs or upgrades the policy with the values in ci/: install_chart POLICY [ARGUMENT...]
+# Installs or upgrades the chart with ci/VALUES-values.yaml: install_chart VALUES [ARGUMENT...]
 install_chart() { helm upgrade --install managed-by "$CHART" --values "$CHART/ci/$1-values.yaml" "${@:2}"; }
-# Installs or upgrades the policy, and waits until it is active: install_and_wait POLICY [ARGUMENT...]
+# Installs or upgrades the chart with ci/VALUES-values.yaml, and waits until its policies are active: install_and_wait VALUES [ARGUMENT...]
 install_and_wait() { install_chart "$@" && wait_active; }
 
 # Prints the first command of a task page that begins with PREFIX: page_command PAGE PREFIX
@@ -164,10 +164,10 @@ strip_ages() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 webhook_field() { kubectl get validatingwebhookconfiguration "$1" -o json | jq --sort-keys ".webhooks[0] | $2"; }
 manifest_objects() { kubectl create --dry-run=client -o json -f "$1"; }
 # Excludes the namespace in which Kubewarden's controller runs, like the controller does.
-ADD_CONTROLLER_NAMESPACE='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
+EXCLUDE_CONTROLLER_NAMESPACE='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
 # Deploys an unmodified manifest, and compares its fields with the webhook's: assert_deployed NAME WEBHOOK SCOPE
 assert_deployed() {
-  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$ADD_CONTROLLER_NAMESPACE policies=()
+  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$EXCLUDE_CONTROLLER_NAMESPACE policies=()
   if [ "$3" != '*' ]; then
     selector='.namespaceSelector = {matchLabels: {"kubernetes.io/metadata.name": "team-a"}}'
     policies=(admissionpolicies -n team-a)

@@ -98,7 +98,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   # The name, the address, Kubewarden's own namespace, and the API server's defaults differ.
   webhook_field clusterwide-managed-by-monitor 'del(.clientConfig) | .rules[].scope = "*"' >made
   sed 's/REPLACE_ME/""/' "$ROOT/deploy/webhook.yml" >webhook.yml
-  manifest_objects webhook.yml | jq --sort-keys "select(.webhooks) | .webhooks[0] | $ADD_CONTROLLER_NAMESPACE | .rules[].scope = \"*\" | .name = \"clusterwide-managed-by-monitor.kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
+  manifest_objects webhook.yml | jq --sort-keys "select(.webhooks) | .webhooks[0] | $EXCLUDE_CONTROLLER_NAMESPACE | .rules[].scope = \"*\" | .name = \"clusterwide-managed-by-monitor.kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
   diff expected made
 }
 

@@ -71,7 +71,7 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
     let edited = match decode(&bytes) {
         Ok(Cow::Borrowed(text)) => fix::apply(text, &mut edits)
             .map(|edited| (edited, bytes.len().saturating_sub(text.len())))
-            .ok_or("the edit would change more than the values"),
+            .ok_or("the fixes would also change other parts of the file"),
         Ok(Cow::Owned(_)) | Err(_) => Err("the file is not UTF-8"),
     };
     let (edited, mark) = match edited {

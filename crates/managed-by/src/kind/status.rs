@@ -27,7 +27,7 @@ bitflags! {
     pub(crate) struct FailureReasons: u8 {
         /// `DeadlineExceeded` of a TrainJob: final, unlike its other failures, and possible after a success.
         const DEADLINE_EXCEEDED = 1;
-        /// `TaskRunReasonStopSidecarFailed` of Tekton: a TaskRun succeeded, but its sidecars could not be stopped.
+        /// `TaskRunStopSidecarFailed` of a TaskRun: it succeeded, but its sidecars could not be stopped.
         const STOP_SIDECAR_FAILED = 2;
         /// The same reason in the last entry of `status.retriesStatus`.
         const LAST_ATTEMPT_STOP_SIDECAR_FAILED = 4;

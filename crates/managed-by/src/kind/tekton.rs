@@ -63,7 +63,7 @@ pub(super) static PIPELINE_RUN: Kind<'static> = Kind {
     ..Kind::EMPTY
 };
 
-/// Matches the reason `TaskRunReasonStopSidecarFailed`.
+/// Matches the reason `TaskRunStopSidecarFailed`.
 const SIDECARS_NOT_STOPPED: StatusMatcher<'static> =
     condition_with_reason("Succeeded", "False", "TaskRunStopSidecarFailed");
 

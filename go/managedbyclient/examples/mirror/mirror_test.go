@@ -37,7 +37,7 @@ func TestSuspendedStatusNotCopied(t *testing.T) {
 		want    string
 	}{
 		{managedby.V1_35, ""},
-		{managedby.V1_36, `mirror.go:90: Update of Job default/pi:
+		{managedby.V1_36, `mirror.go:91: Update of Job default/pi:
     Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True`},
 		{managedby.V1_37, ""},
 	} {
