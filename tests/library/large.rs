@@ -69,7 +69,7 @@ fn request_of_2_mib_is_accepted() {
     assert_eq!(response.annotations["controller"], r#""acme.io/x""#);
 }
 
-/// The decoder skips values that no rule reads without recursion.
+/// The decoder doesn't recurse into values that it skips, so deep nesting can't overflow the stack.
 #[test]
 fn nesting_of_100_000_levels_is_accepted() {
     let n = 100_000;
@@ -200,7 +200,7 @@ fn templates_beyond_the_limit_are_reported() {
         response.warned(),
         ["managed-by/template spec.replicatedJobs[1000].template"]
     );
-    // The policy also reads the first thousand counters.
+    // Likewise, the policy reads only the first thousand counters.
     let counting = |many: usize| {
         let status = json!({"replicatedJobsStatus": vec![json!({"failed": -1}); many]});
         json!({"metadata": {"name": "x"}, "spec": {"managedBy": CONTROLLER}, "status": status})

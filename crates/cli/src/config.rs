@@ -34,7 +34,7 @@ struct Config {
     exclude: Vec<String>,
     /// Namespace of objects without one
     namespace: Option<String>,
-    /// File with known findings, which lint and diff count without denying them; --write-baseline creates it
+    /// Baseline file: lint and diff suppress the findings that it lists; --write-baseline creates it
     baseline: Option<PathBuf>,
 }
 

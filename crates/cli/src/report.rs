@@ -111,12 +111,12 @@ pub(crate) struct Finding {
     pub(crate) span: Option<Span>,
     #[serde(skip)]
     pub(crate) source: Option<SourceLine>,
-    /// The reason why the finding does not count, if it does not.
+    /// Reason why the finding is suppressed, or [`None`] if it is not.
     #[serde(rename = "suppressed", skip_serializing_if = "Option::is_none")]
     pub(crate) suppression: Option<Suppression>,
 }
 
-/// The reason why a finding does not count.
+/// Reason why a finding is suppressed. A suppressed finding does not affect the decision or the exit status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub(crate) enum Suppression {

@@ -1,4 +1,4 @@
-//! The `managed-by` library for JavaScript: JSON text in, JSON text out.
+//! The `managed-by` library for JavaScript. Functions take JSON text, or YAML for manifests and settings, and return JSON text.
 //!
 //! The npm package (`npm/`) converts between objects and text. Parsing text with `JSON.parse` is faster than building objects from
 //! WebAssembly, and text preserves numbers such as `1.0`, which kube-apiserver does not accept as an integer.

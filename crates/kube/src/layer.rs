@@ -17,7 +17,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::checker::{Checker, Denial, Options, is_stale, kind_of};
-use crate::write::{Write, WriteType};
+use crate::write::{ResultSource, Write};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -159,7 +159,7 @@ where
                 },
                 None => None,
             };
-            let is_computed = write.write_type == WriteType::ServerComputed;
+            let is_computed = write.source == ResultSource::ServerComputed;
             if !is_computed
                 && let Some(denial) = check_request(&checker, &write, old.as_ref(), &sent)?
             {

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) struct Write {
     pub(crate) method: Method,
     pub(crate) path: String,
-    pub(crate) write_type: WriteType,
+    pub(crate) source: ResultSource,
     pub(crate) is_status: bool,
     pub(crate) group: String,
     pub(crate) version: String,
@@ -19,9 +19,9 @@ pub(crate) struct Write {
     pub(crate) stored_path: Option<String>,
 }
 
-/// Way in which a write specifies the new object.
+/// Source of the object that results from a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WriteType {
+pub(crate) enum ResultSource {
     Create,
     Replace,
     Merge,
@@ -47,10 +47,10 @@ impl Write {
             (Some("status"), None) => true,
             _ => return None,
         };
-        let write_type = match (request.method(), name) {
-            (&Method::POST, None) => WriteType::Create,
-            (&Method::PUT, Some(_)) => WriteType::Replace,
-            (&Method::PATCH, Some(_)) => WriteType::from_patch_type(request),
+        let source = match (request.method(), name) {
+            (&Method::POST, None) => ResultSource::Create,
+            (&Method::PUT, Some(_)) => ResultSource::Replace,
+            (&Method::PATCH, Some(_)) => ResultSource::from_patch_type(request),
             _ => return None,
         };
         let stored_path = name.map(|name| {
@@ -59,7 +59,7 @@ impl Write {
         Some(Self {
             method: request.method().clone(),
             path: path.to_owned(),
-            write_type,
+            source,
             is_status,
             group: group.to_owned(),
             version: version.to_owned(),
@@ -81,27 +81,26 @@ impl Write {
 
     /// Returns the resulting object, or `None` if the patch is invalid, which the API server reports, or is server-computed.
     pub(crate) fn result(&self, stored: Option<&Value>, sent: Value) -> Option<Value> {
-        match (self.write_type, stored) {
-            (WriteType::Create | WriteType::Replace, _) => Some(sent),
-            (WriteType::Merge, Some(stored)) => {
+        match (self.source, stored) {
+            (ResultSource::Create | ResultSource::Replace, _) => Some(sent),
+            (ResultSource::Merge, Some(stored)) => {
                 let mut object = stored.clone();
                 json_patch::merge(&mut object, &sent);
                 Some(object)
             }
-            (WriteType::JsonPatch, Some(stored)) => {
+            (ResultSource::JsonPatch, Some(stored)) => {
                 let patch: json_patch::Patch = serde_json::from_value(sent).ok()?;
                 let mut object = stored.clone();
                 json_patch::patch(&mut object, &patch).ok()?;
                 Some(object)
             }
-            (WriteType::Merge | WriteType::JsonPatch, None) | (WriteType::ServerComputed, _) => {
-                None
-            }
+            (ResultSource::Merge | ResultSource::JsonPatch, None)
+            | (ResultSource::ServerComputed, _) => None,
         }
     }
 }
 
-impl WriteType {
+impl ResultSource {
     fn from_patch_type<B>(request: &Request<B>) -> Self {
         let content_type = request.headers().get(CONTENT_TYPE);
         match content_type.map(HeaderValue::as_bytes) {

@@ -34,7 +34,7 @@ impl<'t> SettingsText<'t> {
         for document in Document::parse_all(text) {
             let document = Rc::new(document?);
             for policy in policies(document.json()) {
-                let list = if policy.is_this_policy {
+                let list = if policy.is_known_module {
                     &mut all
                 } else {
                     &mut others
@@ -79,7 +79,7 @@ impl<'t> SettingsText<'t> {
 struct Policy<'j> {
     /// True for standalone settings, for policies without a module, and if the module's name looks like this project's:
     /// `.../managed-by-policy:v1`, `annotated-policy.wasm`.
-    is_this_policy: bool,
+    is_known_module: bool,
     /// Path of the settings in the document.
     path: String,
     settings: &'j str,
@@ -92,7 +92,7 @@ impl<'j> Policy<'j> {
         let module = members.string("module").unwrap_or_default();
         let name = module.rsplit('/').next().unwrap_or_default();
         Self {
-            is_this_policy: name.contains("managed-by")
+            is_known_module: name.contains("managed-by")
                 || name.starts_with("annotated-")
                 || name.is_empty(),
             path: format!("{path}{dot}settings"),
@@ -115,7 +115,7 @@ impl<'j> Policy<'j> {
 fn policies(json: &str) -> Vec<Policy<'_>> {
     let standalone = || {
         vec![Policy {
-            is_this_policy: true,
+            is_known_module: true,
             path: String::new(),
             settings: json,
         }]

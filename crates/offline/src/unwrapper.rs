@@ -13,7 +13,7 @@ pub struct Unwrapper {
     /// The start of an event that continues on the next line.
     event: Vec<u8>,
     /// True if the incomplete event was written to standard error.
-    is_error: bool,
+    is_stderr: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,11 +69,11 @@ impl Unwrapper {
         let line = std::mem::take(&mut self.line);
         // Lines of the other stream may interrupt an event.
         let stream = line.split(|byte| *byte == b' ').nth(1);
-        let is_error = matches!(format, Format::TimestampPrefix) && stream == Some(b"stderr");
-        if !self.event.is_empty() && is_error != self.is_error {
+        let is_stderr = matches!(format, Format::TimestampPrefix) && stream == Some(b"stderr");
+        if !self.event.is_empty() && is_stderr != self.is_stderr {
             return to.push(b'\n');
         }
-        self.is_error = is_error;
+        self.is_stderr = is_stderr;
         let (text, continues) = match format {
             Format::Plain => (line, false),
             Format::TimestampPrefix => parse_prefixed_line(&line),

@@ -14,7 +14,7 @@ pub const METADATA_SECTION: &str = "io.kubewarden.metadata";
 /// If the bytes are not a wasm module, or the section is not JSON.
 pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
     for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::CustomSection(section) = payload.map_err(load_error)?
+        if let Payload::CustomSection(section) = payload.map_err(|e| load_error(&e))?
             && section.name() == METADATA_SECTION
         {
             let json = serde_json::from_slice(section.data());
@@ -31,9 +31,9 @@ pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
 pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
     let mut imports = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
-        if let Payload::ImportSection(section) = payload.map_err(load_error)? {
+        if let Payload::ImportSection(section) = payload.map_err(|e| load_error(&e))? {
             for import in section {
-                let import = import.map_err(load_error)?;
+                let import = import.map_err(|e| load_error(&e))?;
                 imports.push(format!("{}.{}", import.module, import.name));
             }
         }
@@ -41,6 +41,6 @@ pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
     Ok(imports)
 }
 
-fn load_error(error: wasmparser::BinaryReaderError) -> Error {
+fn load_error(error: &wasmparser::BinaryReaderError) -> Error {
     Error::Load(error.to_string())
 }

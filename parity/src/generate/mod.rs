@@ -27,15 +27,15 @@ const TEMPLATE_SAMPLE: u64 = 200;
 struct Values {
     ints: Vec<Value>,
     times: Vec<Value>,
-    types: Vec<String>,
-    statuses: Vec<String>,
+    condition_types: Vec<String>,
+    condition_statuses: Vec<String>,
     indexes: Vec<String>,
     uids: Vec<Value>,
     fields: Vec<String>,
     spec_fields: Vec<String>,
-    odd: Vec<Value>,
+    invalid: Vec<Value>,
     anything: Vec<Value>,
-    phases: Vec<Value>,
+    job_statuses: Vec<Value>,
     suspended: Vec<Value>,
     pods: Vec<Map<String, Value>>,
 }
@@ -106,7 +106,7 @@ impl Generator {
     /// Generates a status update.
     ///
     /// It is either a controller's step with a few mutations, or a change of one field in an invalid status. The latter tests that
-    /// upstream validates only changed fields.
+    /// the library, like upstream, validates only changed fields.
     pub fn case(&mut self, number: u64) -> Case {
         let spec = self.spec();
         let (mut old, mut new) = self.step(&spec);
@@ -197,10 +197,10 @@ impl Generator {
                 }
             }
             5 => {
-                let odd = self.one_of(&VALUES.odd).clone();
+                let invalid = self.one_of(&VALUES.invalid).clone();
                 if let Some(status) = object.get_mut("status") {
                     let field = self.one_of(&VALUES.fields);
-                    set_member(status, field, odd);
+                    set_member(status, field, invalid);
                 }
             }
             _ => {
@@ -257,33 +257,33 @@ impl Generator {
     fn step(&mut self, spec: &Value) -> (Map<String, Value>, Map<String, Value>) {
         let indexed = spec.get("completionMode").is_some_and(|m| m == "Indexed");
         let limited = spec.get("backoffLimitPerIndex").is_some();
-        let mut phases = VALUES.phases.clone();
+        let mut statuses = VALUES.job_statuses.clone();
         if indexed {
-            for phase in &mut phases {
+            for status in &mut statuses {
                 if self.one_in(2) {
-                    set_member(phase, "completedIndexes", self.indexes().into());
+                    set_member(status, "completedIndexes", self.indexes().into());
                 }
                 if limited && self.one_in(2) {
-                    set_member(phase, "failedIndexes", self.indexes().into());
+                    set_member(status, "failedIndexes", self.indexes().into());
                 }
             }
         }
-        let last = phases.len().saturating_sub(1) as u64;
+        let last = statuses.len().saturating_sub(1) as u64;
         let from = self.below(last);
-        // Usually the next phase or the same one, sometimes any.
+        // Usually the next status or the same one, sometimes any.
         let to = match self.below(8) {
             0..4 => from.saturating_add(1),
             4..7 => from,
             _ => self.below(last.saturating_add(1)),
         };
-        let phase = |n: u64| {
-            let phase = usize::try_from(n).ok().and_then(|n| phases.get(n));
-            phase
+        let status = |n: u64| {
+            let status = usize::try_from(n).ok().and_then(|n| statuses.get(n));
+            status
                 .and_then(Value::as_object)
                 .cloned()
                 .unwrap_or_default()
         };
-        (phase(from), phase(to))
+        (status(from), status(to))
     }
 
     /// Changes one field of a status.
@@ -366,8 +366,7 @@ impl Generator {
             .and_then(Value::as_array)
             .cloned()
             .unwrap_or_default();
-        let mut entry =
-            json!({"type": self.one_of(&VALUES.types), "status": self.one_of(&VALUES.statuses)});
+        let mut entry = json!({"type": self.one_of(&VALUES.condition_types), "status": self.one_of(&VALUES.condition_statuses)});
         match self.below(60) {
             0 => entry = Value::Null,
             1 => drop(entry.as_object_mut().map(|e| e.remove("type"))),

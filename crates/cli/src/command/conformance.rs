@@ -83,7 +83,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
             }
         }
         ConformanceOutput::Text if !quiet && no_writes_message.is_none() => {
-            write_summary(&mut out, &report)?
+            write_summary(&mut out, &report)?;
         }
         ConformanceOutput::Text => {}
     }

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
         let mut steps = Vec::new();
         let held_back =
             replay.evaluate_documents(&batch.documents(), batch.reorder_window, |step| {
-                steps.push(step)
+                steps.push(step);
             });
         for step in steps {
             let Some(result) = bar.suspend(|| to_request_result(step, &recording.files, errors))

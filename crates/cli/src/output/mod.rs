@@ -63,7 +63,7 @@ fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()
     }
 }
 
-/// Returns standard output for a format. Text has colors as `--color` requests. Data is not filtered, because the
+/// Returns standard output for a format. `--color` applies to text formats. JSON is passed through unfiltered, because the
 /// color-stripping stream also removes DEL characters.
 fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
     let stdout = io::stdout();

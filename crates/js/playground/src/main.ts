@@ -89,8 +89,8 @@ function fillReleases(): void {
 
 /** Labels the last option with the release in the settings. */
 function labelSettingsRelease(): void {
-  const version = /^["']?kubernetes_version["']?:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
-  const label = version === undefined ? "no release: default settings" : `${version}, from the settings`;
+  const version = /(?:^|[{,\s])["']?kubernetes_version["']?\s*:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
+  const label = version === undefined ? "settings without kubernetes_version" : `${version}, from the settings`;
   const option = release.options[release.length - 1];
   if (option !== undefined && option.text !== label) {
     option.text = label;
@@ -231,7 +231,7 @@ function goTo(id: EditorId, from: number): void {
   editors[id].goTo(from);
 }
 
-/* Tabs, as the ARIA practices have them: arrows move, Tab leaves. */
+/* Tabs that follow the ARIA Authoring Practices: arrow keys switch tabs, and the Tab key moves focus out of the tab list. */
 
 function openEditor(): EditorId {
   return EDITORS.find((id) => byId(`tab-${id}`).getAttribute("aria-selected") === "true") ?? "object";

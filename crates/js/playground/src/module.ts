@@ -1,7 +1,7 @@
 // Loads the WebAssembly module, and explains why it cannot be loaded.
 import { init } from "managed-by/web";
 
-/** Loads the module. The error's message is the reason for the user. */
+/** Loads the module. If this fails, throws an error whose message can be shown to the user. */
 export async function loadModule(): Promise<void> {
   if (typeof WebAssembly === "undefined") {
     throw new Error("This browser does not support WebAssembly, or WebAssembly is disabled.");
@@ -17,7 +17,7 @@ export async function loadModule(): Promise<void> {
   } catch (error) {
     const { cause } = error as { cause?: unknown };
     const reason = cause instanceof Error ? cause.message : String(error);
-    throw new Error(type === "application/wasm" ? reason : `The server sent managed_by.wasm as ${type || "no type"}, not as application/wasm, and it is not a module.`);
+    throw new Error(type === "application/wasm" ? reason : `The server sent managed_by.wasm ${type === "" ? "without a content type" : `as ${type}`}, not as application/wasm, and it is not a module.`);
   }
 }
 

@@ -8,7 +8,7 @@ import { history, JOB, load, paste, root, select, usePage } from "./support.mjs"
 
 const onPage = usePage();
 
-/** Pages load slowly on phones: each file late, the fonts after the styles, the module last. */
+/** Delays of files in milliseconds, to simulate a slow network: the fonts arrive after the styles, and the module arrives last. */
 const DELAYS = [[/\.woff2$/, 600], [/main\.js$/, 300], [/evaluation-worker\.js$/, 300], [/\.wasm$/, 600]];
 
 test("a slow load does not move the content on a phone or a desktop", async (t) => {

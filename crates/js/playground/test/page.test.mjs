@@ -211,7 +211,7 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     assert.equal(await page.evaluate(() => document.activeElement.id), "release-1.30");
     assert.match(await page.locator("svg.diagram").getAttribute("aria-label"), /allowed/);
     await select(page, "#release", "settings");
-    assert.match(await page.locator("#release option:checked").innerText(), /no release: default settings/);
+    assert.match(await page.locator("#release option:checked").innerText(), /settings without kubernetes_version/);
     assert.match(await page.locator(".headline .subject").innerText(), /by the policy with these settings/);
     await select(page, "#example", "status/08-completion-before-start-with-the-message-of-1.33");
     assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, from the settings/);

@@ -75,9 +75,9 @@ static MPI_STATUS: StatusProfile<'static> = status(
     TerminalStates::SUCCEEDED,
 );
 
-const SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, a failure by exit code has none (`UpdateJobStatus`)";
+const SOURCE: &str = "Training Operator's controllers (source code of 1.9.4, recordings with 1.9.3) stop once a job is finished (`ReconcileJobs`), and write nothing after a failure (`setCondition`). A success has a completion time, a failure by exit code has none (`UpdateJobStatus`)";
 
-const DUAL_SOURCE: &str = "the controllers of Training Operator, read at 1.9.4 and recorded with 1.9.3, stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which the rules allow (`UpdateJobStatus`)";
+const DUAL_SOURCE: &str = "Training Operator's controllers (source code of 1.9.4, recordings with 1.9.3) stop once a job is finished (`ReconcileJobs`). An outcome has a completion time, unless a PyTorchJob fails by exit code. They may write both outcomes at once, which the rules allow (`UpdateJobStatus`)";
 
 const MPI_SOURCE: &str =
     "as for XGBoostJob, but either outcome has a completion time (`UpdateJobStatus`)";

@@ -113,7 +113,7 @@ impl<'k> StatusMatcher<'k> {
     }
 }
 
-/// Formats the matcher for messages: `Failed`, `Succeeded=False`.
+/// Formats the matcher for messages: `Succeeded=False` for a condition, `Failed or Stopped` for the values of a field.
 impl fmt::Display for StatusMatcher<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -17,14 +17,14 @@ pub(crate) const MAX_TEMPLATES: usize = 1000;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CustomResource<'a> {
     /// Values of `managedBy` in its templates, in order, except reserved values.
-    pub(crate) nested: Vec<Nested<'a>>,
+    pub(crate) nested: Vec<NestedManagedBy<'a>>,
     pub(crate) status: Status<'a>,
     pub(crate) retries: usize,
 }
 
 /// Value of `managedBy` in a template.
 #[derive(Debug, Clone)]
-pub(crate) struct Nested<'a> {
+pub(crate) struct NestedManagedBy<'a> {
     /// Path, such as `spec.replicatedJobs[2].template.spec.managedBy`.
     pub(crate) path: String,
     /// Kind of the template's objects.
@@ -38,7 +38,7 @@ pub(crate) struct Nested<'a> {
     pub(crate) parent_managed_by: Option<Cow<'a, str>>,
 }
 
-impl<'a> Nested<'a> {
+impl<'a> NestedManagedBy<'a> {
     /// Returns true if both have the same kind.
     pub(crate) fn has_same_kind(&self, other: &Self) -> bool {
         std::ptr::eq(self.kind, other.kind)

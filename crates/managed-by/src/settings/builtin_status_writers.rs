@@ -20,7 +20,7 @@ impl<'a> Settings<'a> {
     ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
         let section = self.builtin_status_writers?;
-        if !parser.expect_type(section, Type::Object, &PATH, "an object of kinds") {
+        if !parser.expect_type(section, Type::Object, &PATH, "an object with kinds as keys") {
             return found;
         }
         let mut seen: Vec<Cow<'a, str>> = Vec::new();

@@ -11,7 +11,7 @@ pub(super) enum Scalar {
     /// A number in JSON notation.
     Number(String),
     /// A number that JSON cannot represent: infinity or NaN.
-    NotInJson,
+    NonFinite,
     Text,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
             return Scalar::Bool(false);
         }
         ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF"
-        | "-.inf" | "-.Inf" | "-.INF" => return Scalar::NotInJson,
+        | "-.inf" | "-.Inf" | "-.INF" => return Scalar::NonFinite,
         _ => {}
     }
     if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {

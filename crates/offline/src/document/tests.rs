@@ -112,7 +112,7 @@ fn errors_have_positions() {
         ),
         (
             "a: &x [*x]",
-            "line 1, column 8: alias of an enclosing value",
+            "line 1, column 8: invalid alias: the value contains itself",
         ),
         (
             "? [a]\n: b",

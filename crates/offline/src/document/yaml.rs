@@ -254,7 +254,7 @@ impl<'t> Builder<'_, 't> {
                     Some(Scalar::Bool(value)) => Cow::Owned(value.to_string()),
                     Some(Scalar::Number(number)) => Cow::Owned(number),
                     Some(Scalar::Null) => return Err(invalid_key()),
-                    Some(Scalar::NotInJson | Scalar::Text) | None => text,
+                    Some(Scalar::NonFinite | Scalar::Text) | None => text,
                 };
                 self.set_key(text, bytes, is_merge);
                 Ok(())
@@ -282,7 +282,9 @@ impl<'t> Builder<'_, 't> {
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor).copied() else {
-                    return Err(self.malformed(span.start, "alias of an enclosing value"));
+                    return Err(
+                        self.malformed(span.start, "invalid alias: the value contains itself")
+                    );
                 };
                 if !is_key {
                     return self.close(node, 0);
@@ -441,7 +443,7 @@ impl<'t> Builder<'_, 't> {
             Scalar::Number(number) => {
                 tag == "float" || tag == "int" && !number.contains(['.', 'e', 'E'])
             }
-            Scalar::NotInJson => true,
+            Scalar::NonFinite => true,
             Scalar::Text => false,
         };
         if !tag.is_empty() && !is_of_tag {
@@ -451,7 +453,7 @@ impl<'t> Builder<'_, 't> {
             Scalar::Null => Ok(Value::Literal("null".to_owned())),
             Scalar::Bool(value) => Ok(Value::Literal(value.to_string())),
             Scalar::Number(number) => Ok(Value::Literal(number)),
-            Scalar::NotInJson => Err(self.malformed(at, "invalid number: not finite")),
+            Scalar::NonFinite => Err(self.malformed(at, "invalid number: not finite")),
             Scalar::Text => Ok(Value::Text(text)),
         }
     }

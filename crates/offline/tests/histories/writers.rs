@@ -160,7 +160,7 @@ fn denied_jobset_controller_is_listed() {
     // A conflict.
     assert_eq!((totals.rejected, totals.unknown_reconciler), (1, 0));
 
-    // In pieces, in a list, and without the objects, the log has the same writers at different lines.
+    // Reading the log in pieces gives the same result. As an EventList, or without the objects, the log has the same writers.
     let mut pieces = StatusWriterCollector::new("{}").unwrap();
     let (mut rest, mut before) = (text.as_bytes(), 0);
     while !rest.is_empty() {

@@ -6,7 +6,7 @@ use super::conditions::ConditionMatchers;
 use super::paths::Leaf;
 use crate::decode::{Path, Raw};
 use crate::kind::Kind;
-use crate::object::custom::{CustomResource, EMPTY_STATUS, MAX_NESTED, Nested, Status};
+use crate::object::custom::{CustomResource, EMPTY_STATUS, MAX_NESTED, NestedManagedBy, Status};
 use crate::object::{Metadata, Object};
 use crate::upstream::time::Time;
 
@@ -16,7 +16,7 @@ pub(super) struct ObjectBuilder<'a> {
     pub(super) metadata: Metadata<'a>,
     /// `managedBy` of the current object: the outer one or a nested one.
     pub(super) managed_by: Option<Cow<'a, str>>,
-    pub(super) nested: Vec<Nested<'a>>,
+    pub(super) nested: Vec<NestedManagedBy<'a>>,
     /// Number of templates so far.
     pub(super) templates: usize,
     retries: usize,

@@ -11,7 +11,7 @@ use super::{Cursor, PathSet};
 use crate::decode::fields::Text;
 use crate::decode::{Lenient, Path, Raw, Type, VisitContainer, duplicate};
 use crate::kind::{JOB, Kind, Template};
-use crate::object::custom::{MAX_NESTED, MAX_TEMPLATES, Nested};
+use crate::object::custom::{MAX_NESTED, MAX_TEMPLATES, NestedManagedBy};
 use crate::upstream::go;
 
 /// Maximum nesting depth to read.
@@ -37,7 +37,8 @@ impl<'a> ObjectBuilder<'a> {
                     // The kind of the template is unknown.
                     Template::Any => &JOB,
                 };
-                self.nested.push(Nested::skipped(kind, path.to_string()));
+                self.nested
+                    .push(NestedManagedBy::skipped(kind, path.to_string()));
             }
             return IgnoredAny::deserialize(json).map(|_| ());
         }
@@ -96,7 +97,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
         if builder.depth >= MAX_DEPTH || builder.nested.len() >= MAX_NESTED {
             let json_type = Raw::deserialize(json)?.json_type();
             if json_type == Type::Object && builder.nested.len() <= MAX_NESTED {
-                let skipped = Nested::skipped(kind, path.to_string());
+                let skipped = NestedManagedBy::skipped(kind, path.to_string());
                 builder.nested.push(skipped);
             }
             return Ok(());
@@ -126,7 +127,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
         }
         if let Some(value) = own.filter(|value| kind.reconciler(Some(value)).is_delegated()) {
             let below = kind.managed_by_path.strip_prefix(SPEC).unwrap_or_default();
-            let nested = Nested {
+            let nested = NestedManagedBy {
                 path: format!("{path}{below}"),
                 kind,
                 value: Some(value),

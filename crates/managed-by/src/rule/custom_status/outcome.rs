@@ -52,7 +52,11 @@ fn check_attempts<'a>(
         && new.attempts < old.attempts
         && !is_new_run
     {
-        findings.invalid(attempts.path, BadValue::Omitted, "must not lose an attempt");
+        findings.invalid(
+            attempts.path,
+            BadValue::Omitted,
+            "cannot remove earlier attempts",
+        );
     }
 }
 
@@ -122,7 +126,7 @@ fn check_final<'a>(
         ..*status
     };
     if final_states.intersects(repeated.leavable_states(outcome)) {
-        let detail = "cannot make a final state revertible";
+        let detail = "would allow a later update to leave a final state";
         findings.invalid(outcome.path(), BadValue::Omitted, detail);
     }
 }

@@ -1,8 +1,8 @@
 //! `job-status/...`: kube-apiserver's checks on the status of a Job.
 //!
 //! Upstream enables most checks only if the fields that they read have changed (`getStatusValidationOptions`,
-//! `pkg/registry/batch/job/strategy.go`), so that an invalid status can still be updated in other fields. For a stored object,
-//! which the audit scanner submits as a create, everything has changed, and transition checks don't run.
+//! `pkg/registry/batch/job/strategy.go`), so that an invalid status can still be updated in other fields. A stored object, which
+//! the audit scanner submits as a create, is compared with an empty status, and transition checks don't run.
 
 pub(crate) mod conditions;
 pub(crate) mod counters;

@@ -4,7 +4,7 @@ use super::unsupported_value;
 use crate::description::{Enforcement, Rule};
 use crate::finding::BadValue;
 use crate::kind::{FieldLocation, Kind, MULTIKUEUE, Reconciler, ValueConstraint};
-use crate::object::custom::Nested;
+use crate::object::custom::NestedManagedBy;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::sorted::Sorted;
@@ -32,7 +32,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let stored = stored.map_or(&[][..], |old| &old.nested);
     let paths = Sorted::new(stored.iter().map(|nested| &*nested.path));
     // A change of the parent may orphan children whose value is unchanged.
-    let was_orphaned = |nested: &Nested<'_>| {
+    let was_orphaned = |nested: &NestedManagedBy<'_>| {
         // Skipped templates may have changed.
         if nested.value.is_none() {
             return false;
@@ -40,7 +40,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
         let stored = paths
             .index_of(&nested.path)
             .and_then(|index| stored.get(index));
-        let is_same = |old: &&Nested<'_>| old.value == nested.value && old.has_same_kind(nested);
+        let is_same =
+            |old: &&NestedManagedBy<'_>| old.value == nested.value && old.has_same_kind(nested);
         let same = stored.filter(is_same);
         same.is_some_and(|stored| {
             orphan_reason(context.kind, old_outer_managed_by, stored).is_some()
@@ -81,7 +82,7 @@ enum OrphanReason<'k> {
 fn orphan_reason<'k>(
     outer: &Kind<'_>,
     outer_managed_by: Option<&str>,
-    nested: &Nested<'k>,
+    nested: &NestedManagedBy<'k>,
 ) -> Option<OrphanReason<'k>> {
     let Some(value) = nested.value.as_deref() else {
         return Some(OrphanReason::Skipped);
@@ -113,7 +114,7 @@ fn orphan_reason<'k>(
 }
 
 impl OrphanReason<'_> {
-    fn explain(&self, outer: &Kind<'_>, nested: &Nested<'_>) -> String {
+    fn explain(&self, outer: &Kind<'_>, nested: &NestedManagedBy<'_>) -> String {
         let child = nested.kind.name;
         let parent = nested.parent_kind.unwrap_or(outer).workload_kind();
         match self {

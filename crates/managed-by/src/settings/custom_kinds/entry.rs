@@ -185,7 +185,7 @@ impl<'a> CustomKind<'a> {
         let mut built_in = kind::kinds().iter();
         if built_in.any(|known| known.name == kind && known.group == group) {
             let text = format!(
-                "Duplicate value: \"{kind}\": {kind}.{group} is a built-in kind of this policy"
+                "Duplicate value: \"{kind}\": the policy supports {kind}.{group} without a declaration"
             );
             parser.push(SettingsError::semantic(&Path::Member(path, "kind"), text));
         }
