@@ -182,7 +182,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Fails at the first line of a page that differs from the current output. With UPDATE_CLI, updates the page instead.
+/// Fails at the first line of a page that differs from the current output. With `UPDATE_CLI`, updates the page instead.
 fn check_page(file: &Path, name: &str) {
     let page = fs::read_to_string(file).unwrap();
     let least = if name.starts_with("docs/tasks") { 1 } else { 6 };
