@@ -1,4 +1,4 @@
-# Tests that the built-in Job controller is neither denied nor warned, with 20 kinds of Jobs and the chart's settings for a hybrid cluster.
+# Tests that the built-in Job controller is neither denied nor warned, with 20 different Jobs and the chart's settings for a hybrid cluster.
 load lib
 load controllers
 
@@ -34,7 +34,7 @@ deleted|Gone|completions: 2, parallelism: 2|e2e/run: forever
 reserved|Complete|managedBy: kubernetes.io/job-controller
 delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 
-@test "20 kinds of Jobs reach the expected terminal condition" {
+@test "20 different Jobs end in the expected state" {
   while IFS='|' read -r name _ spec annotations; do job "$name" "$spec" "$annotations"; done <<<"$SHAPES" >"$BATS_TEST_TMPDIR/jobs.yml"
   assert_no_warning as_ana create -f "$BATS_TEST_TMPDIR/jobs.yml"
   workload batch/v1 CronJob cron "schedule: '* * * * *', jobTemplate: {spec: {template: $(template)}}" | as_ana create -f -

@@ -107,7 +107,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   retry denied
 }
 
-@test "upgrade: from protect to monitor, which Kubewarden rejects for one policy" {
+@test "upgrade: from protect to monitor, which Kubewarden rejects for an existing policy" {
   assert_fails_with "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
   echo "{role: management, mode: monitor}" >my-values.yaml
   eval "$(page_command roll-back 'helm upgrade managed-by ')"

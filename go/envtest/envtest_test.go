@@ -243,12 +243,12 @@ func TestDryRunOfAnApply(t *testing.T) {
 		return job.Status.Active
 	}
 	if err := applied(client.DryRunAll); !apierrors.IsInvalid(err) || len(r.Failures) != 1 || stored() != 0 {
-		t.Errorf("a dry run: %v, %v, %d active", err, r.Failures, stored())
+		t.Errorf("dry run of an apply patch: got %v, failures %v, %d active; want Invalid, 1 failure and nothing stored", err, r.Failures, stored())
 	}
 	config := applybatchv1.Job("pi", "default").WithStatus(applybatchv1.JobStatus().WithStartTime(now).
 		WithConditions(applybatchv1.JobCondition().WithType(batchv1.JobSuccessCriteriaMet).WithStatus("True")))
 	if err := checked.Status().Apply(t.Context(), config, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) || len(r.Failures) != 2 || stored() != 0 {
-		t.Errorf("a dry run of Apply: %v, %v", err, r.Failures)
+		t.Errorf("dry run of Apply: got %v, failures %v, %d active; want Invalid, 2 failures and nothing stored", err, r.Failures, stored())
 	}
 	// The failure of the first dry run is not repeated.
 	if err := applied(); !apierrors.IsInvalid(err) || len(r.Failures) != 2 || stored() != 1 {
@@ -286,14 +286,14 @@ func TestManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-wrote; !apierrors.IsInvalid(err) || len(r.Failures) != 1 || !strings.HasPrefix(r.Failures[0], "envtest_test.go:") {
-		t.Errorf("%v, %v", err, r.Failures)
+		t.Errorf("status update in the reconciler: got %v, failures %v; want Invalid and 1 failure with the position in this file", err, r.Failures)
 	}
 	// Wrap a client with New instead of ForManager.
 	again := managedbyclient.New(r, mgr.GetClient(), managedbyclient.WithReader(mgr.GetAPIReader()))
 	bad := delegated("other")
 	bad.Spec.ManagedBy = ptr("runner")
 	if err := again.Create(t.Context(), bad); !apierrors.IsInvalid(err) {
-		t.Errorf("%v", err)
+		t.Errorf("create with an invalid managedBy: got %v, want Invalid", err)
 	}
 }
 
@@ -350,13 +350,13 @@ func TestWebhook(t *testing.T) {
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	job.Status = batchv1.JobStatus{StartTime: &now, Active: 1, Ready: ptr[int32](1)}
 	if err := server.Status().Update(t.Context(), job); err != nil || len(r.Failures) != 0 {
-		t.Fatalf("accepted: %v, %v", err, r.Failures)
+		t.Fatalf("update to a valid status: got %v, failures %v; want neither", err, r.Failures)
 	}
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"}}
 	err = server.Status().Update(t.Context(), job)
 	if !apierrors.IsInvalid(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueInvalid) || len(r.Failures) != 1 ||
 		!strings.HasPrefix(r.Failures[0], "UPDATE of the status of Job default/pi by ") {
-		t.Errorf("denied: %v, %v", err, r.Failures)
+		t.Errorf("update to a status that 1.30 denies: got %v, failures %v; want Invalid and 1 failure with the request", err, r.Failures)
 	}
 }
 

@@ -275,7 +275,8 @@ fn values_in_the_docs_are_accepted() {
     assert!(count >= 4, "{count}");
 }
 
-/// The dashboard has the queries of the rules. `e2e/server.bats` checks their metrics and labels.
+/// The dashboard has the queries of the rules. `e2e/server.bats` checks PolicyServer's metrics and labels; no test checks the API
+/// server's.
 #[test]
 fn dashboard_uses_the_queries_of_the_rules() {
     let rules = &yaml("charts/managed-by-policy/files/prometheus-rules.yaml")[0];

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{ObjectReport, Operation, ReleaseDecisions, ReportedFinding};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -50,9 +50,9 @@ pub(crate) struct Report {
     /// Unsupported kinds, with the number of objects. The empty name counts documents that are not Kubernetes objects.
     pub(crate) unsupported: BTreeMap<String, u64>,
     /// Objects that only the old side of `diff` contains.
-    pub(crate) deleted: Vec<ObjectName>,
+    pub(crate) deleted: Vec<ObjectRef>,
     /// Objects that only the new side of `diff` contains.
-    pub(crate) created: Vec<ObjectName>,
+    pub(crate) created: Vec<ObjectRef>,
     /// Files that were read; for `diff`, the new files.
     pub(crate) files: Vec<Arc<str>>,
     /// Hints, such as for a misspelled kind, with the first position and the number of occurrences.
@@ -74,7 +74,7 @@ pub(crate) struct RequestResult {
     /// Position of the object's start.
     #[serde(flatten)]
     pub(crate) span: Option<Span>,
-    pub(crate) object: ObjectName,
+    pub(crate) object: ObjectRef,
     #[serde(flatten)]
     pub(crate) operation: Operation,
     /// Additional note.
@@ -205,7 +205,7 @@ impl RequestResult {
     /// Creates a result with the findings of a report.
     pub(crate) fn new(
         file: &Arc<str>,
-        object: ObjectName,
+        object: ObjectRef,
         operation: Operation,
         report: ObjectReport,
         mut locate: impl FnMut(&ReportedFinding) -> Option<(Span, Option<SourceLine>)>,

@@ -78,7 +78,7 @@ pub(crate) fn each_batch(
     }
     let mut batch = Batch::default();
     loop {
-        // Documents from a pipe are evaluated immediately, unless documents are held back.
+        // Documents from a single pipe are evaluated immediately. For files and merged sources, some may be held back.
         let is_live = matches!(&*sources, [source] if !source.is_file);
         for source in &mut sources {
             errors.extend(source.fill(is_live));

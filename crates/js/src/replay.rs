@@ -1,7 +1,7 @@
 //! Implements `replay`: reviews a recorded history chunk by chunk.
 
 use managed_by::{ReleaseSet, Settings};
-use managed_by_offline::replay::{ObjectName, RecordPosition, StepResult, TallyRow, TallyRowKey};
+use managed_by_offline::replay::{ObjectRef, RecordPosition, StepResult, TallyRow, TallyRowKey};
 use managed_by_offline::{
     Evaluator, Replay, SkipReason, Step, Tally, complete_len, split_documents,
 };
@@ -44,7 +44,7 @@ pub struct ReplayStep {
     #[cfg_attr(feature = "package", ts(optional))]
     pub time: Option<String>,
     /// Name of the object. Unknown parts are empty.
-    pub object: ObjectName,
+    pub object: ObjectRef,
     /// Operation of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "\"CREATE\" | \"UPDATE\""))]
@@ -161,7 +161,7 @@ pub struct ReplayRow {
     #[cfg_attr(feature = "package", ts(optional))]
     pub last_time: Option<String>,
     /// First object.
-    pub object: ObjectName,
+    pub object: ObjectRef,
     /// User who wrote it, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]

@@ -88,8 +88,9 @@ impl BadValue<'_> {
 
     /// Formats the value like `field.Error` of the given release. Returns [`None`] if the message has no value.
     ///
-    /// Up to 1.33, pointers are dereferenced and formatted with `%q`, and nil pointers as the string `"null"`. Since 1.34, pointers
-    /// are marshaled with `encoding/json`.
+    /// Up to 1.33, pointers are dereferenced (nil becomes the string `"null"`), and values are formatted by type: strings with
+    /// `%q`, times with `String()`, structs with `%#v`. Since 1.34, all values except plain strings and numbers are marshaled with
+    /// `encoding/json`.
     fn text(&self, release: Release) -> Option<String> {
         match self {
             Self::Omitted => None,

@@ -30,7 +30,7 @@ pub mod document;
 pub mod evaluator;
 mod json;
 pub mod manifest;
-mod object_name;
+mod object_ref;
 mod operation;
 mod path;
 mod record;

@@ -4,7 +4,7 @@ use managed_by::{DecodeError, UserInfo};
 
 use crate::document::Document;
 use crate::json::{Members, elements, is_equal};
-use crate::object_name::ObjectName;
+use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::path::Path;
 use crate::record::State;
@@ -49,8 +49,8 @@ impl Object<'_> {
     }
 
     /// Returns the full name, with a default namespace. An object with `generateName` is named `prefix-*`.
-    pub fn full_name(&self, namespace: &str) -> ObjectName {
-        let mut name = ObjectName::new(&self.state);
+    pub fn full_name(&self, namespace: &str) -> ObjectRef {
+        let mut name = ObjectRef::new(&self.state);
         if name.namespace.is_empty() {
             namespace.clone_into(&mut name.namespace);
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::json::Members;
-use crate::object_name::ObjectName;
+use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::record::State;
 
@@ -38,8 +38,8 @@ pub(crate) enum RequestUser<'a> {
 
 impl Request<'_> {
     /// Returns the name of the object.
-    pub fn object_name(&self) -> ObjectName {
-        ObjectName::new(self.state)
+    pub fn object_ref(&self) -> ObjectRef {
+        ObjectRef::new(self.state)
     }
 
     /// Builds the library's representation of the request and passes it to a closure.

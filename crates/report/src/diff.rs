@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_field_has_no_lines() {
+    fn missing_field_is_added_or_removed() {
         let (null, status) = (json!(null), json!({"failed": 1}));
         let marked = |before, after| diff_lines("status", before, after);
         assert_eq!(marked(&null, &null), []);

@@ -148,7 +148,7 @@ async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
 
 /// Evaluates creates, replacements and all types of patches except strategic merge patches: see the README of `managed-by-kube`.
 #[tokio::test]
-async fn writes_of_every_form_are_evaluated() {
+async fn creates_replaces_and_patches_are_evaluated() {
     let (store, checks) = (Store::new(), WriteCheckLayer::default());
     let jobs: Api<Job> = Api::namespaced(client(&store, &checks), "default");
     let (plain, apply) = (PatchParams::default(), PatchParams::apply("test").force());

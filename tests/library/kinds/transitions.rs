@@ -49,7 +49,7 @@ fn no_sequence_of_allowed_updates_loses_an_outcome() {
         let states = search.statuses();
         for kind in &search.kinds {
             for object in &search.objects {
-                let steps = count_allowed_steps(kind, object, &states, &search.lost);
+                let steps = check_transitions(kind, object, &states, &search.lost);
                 assert!(steps > states.len(), "{kind}");
                 count += 1;
             }
@@ -138,7 +138,7 @@ fn outcomes(state: &Value) -> BTreeSet<&'static str> {
 }
 
 /// Checks all sequences of steps between the states of an object, and returns the number of allowed steps.
-fn count_allowed_steps(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
+fn check_transitions(kind: &str, object: &Value, states: &[Value], lost: &str) -> usize {
     let with = |status: &Value| {
         let mut object = object.clone();
         object["status"] = status.clone();

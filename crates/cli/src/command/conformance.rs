@@ -53,7 +53,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
                     .flatten();
                 if let Err(message) = added {
                     let skipped = SkippedRecord::new(SkipReason::Malformed, message);
-                    errors.skip(&position, &request.object_name(), &skipped);
+                    errors.skip(&position, &request.object_ref(), &skipped);
                 }
             });
         Ok(held_back)

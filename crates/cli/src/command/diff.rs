@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use managed_by_offline::Document;
 use managed_by_offline::manifest;
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 use rayon::prelude::*;
 
 use super::objects::{Context, LocatedObject, for_each_object};
@@ -138,7 +138,7 @@ impl Comparison<'_> {
     }
 
     /// Returns the name of an object, unless its kind is unsupported in all versions.
-    fn name(&self, located: &LocatedObject<'_, '_>) -> Option<ObjectName> {
+    fn name(&self, located: &LocatedObject<'_, '_>) -> Option<ObjectRef> {
         let name = located.object.full_name(self.context.namespace);
         let mut kinds = managed_by::kinds().iter();
         let is_known = kinds.any(|kind| kind.group() == name.group && kind.name() == name.kind);
@@ -230,7 +230,7 @@ impl Comparison<'_> {
     fn evaluate_update(
         &self,
         located: &LocatedObject<'_, '_>,
-        name: &ObjectName,
+        name: &ObjectRef,
         old: &OldObject,
         report: &mut Report,
     ) {

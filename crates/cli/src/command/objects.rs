@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use managed_by::{DecodeError, UserInfo};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Document, Evaluator, Request, decode};
 
 use super::settings::ResolvedSettings;
@@ -41,7 +41,7 @@ impl<'c> Context<'c> {
     }
 
     /// Returns true if the kind of an object is supported.
-    pub(super) fn supports(&self, name: &ObjectName) -> bool {
+    pub(super) fn supports(&self, name: &ObjectRef) -> bool {
         self.evaluator
             .supports(&name.group, &name.version, &name.kind)
     }
@@ -179,7 +179,7 @@ impl LocatedObject<'_, '_> {
         &self,
         context: &Context<'_>,
         report: &mut Report,
-    ) -> Option<ObjectName> {
+    ) -> Option<ObjectRef> {
         let name = self.object.full_name(context.namespace);
         if context.supports(&name) {
             return Some(name);
@@ -237,7 +237,7 @@ impl LocatedObject<'_, '_> {
     pub(super) fn warn_about_unknown_fields(
         &self,
         context: &Context<'_>,
-        name: &ObjectName,
+        name: &ObjectRef,
         report: &mut Report,
     ) {
         let request = self.object.request(context.namespace, &context.user);
@@ -260,7 +260,7 @@ impl LocatedObject<'_, '_> {
         &self,
         context: &Context<'_>,
         request: &Request<'_>,
-        name: ObjectName,
+        name: ObjectRef,
         report: &mut Report,
     ) {
         let evaluator = &context.evaluator;
@@ -289,7 +289,7 @@ impl LocatedObject<'_, '_> {
     }
 
     /// Creates a diagnostic at the position of the error in the object.
-    pub(super) fn error(&self, name: &ObjectName, malformed: &DecodeError) -> Diagnostic {
+    pub(super) fn error(&self, name: &ObjectRef, malformed: &DecodeError) -> Diagnostic {
         let text = malformed.to_string();
         let text = text.strip_prefix("object.").unwrap_or(&text);
         // The path is relative to the request.

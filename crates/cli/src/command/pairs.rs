@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 
 /// An object of one side.
 pub(super) struct Entry<'s> {
     /// Path of the file, which is the same on both sides.
     pub(super) path: &'s Path,
-    pub(super) name: ObjectName,
+    pub(super) name: ObjectRef,
     content: u64,
 }
 
 impl<'s> Entry<'s> {
-    pub(super) fn new(path: &'s Path, name: ObjectName, json: &str) -> Self {
+    pub(super) fn new(path: &'s Path, name: ObjectRef, json: &str) -> Self {
         let mut content = DefaultHasher::new();
         json.hash(&mut content);
         Self {
@@ -27,7 +27,7 @@ impl<'s> Entry<'s> {
 
     /// Returns the key that an entry shares with its counterpart.
     fn key(&self, by_path: bool, by_content: bool) -> Key<'_> {
-        let ObjectName {
+        let ObjectRef {
             group,
             kind,
             namespace,
@@ -74,15 +74,15 @@ pub(super) fn pairs(old: &[Entry<'_>], new: &[Entry<'_>]) -> Vec<Option<usize>> 
 mod tests {
     use std::path::Path;
 
-    use super::{Entry, ObjectName, pairs};
+    use super::{Entry, ObjectRef, pairs};
 
     /// Returns the pairs of `file name content` entries.
     fn paired(old: &[[&'static str; 3]], new: &[[&'static str; 3]]) -> Vec<Option<usize>> {
         let entries = |side: &[[&'static str; 3]]| -> Vec<Entry<'static>> {
             let entry = |[file, name, json]: &[&'static str; 3]| {
-                let name = ObjectName {
+                let name = ObjectRef {
                     name: (*name).to_owned(),
-                    ..ObjectName::default()
+                    ..ObjectRef::default()
                 };
                 Entry::new(Path::new(*file), name, json)
             };

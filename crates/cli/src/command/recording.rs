@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{MalformedText, RecordPosition, SkipReason, SkippedRecord};
 
 use crate::args::Output;
@@ -102,7 +102,7 @@ impl Errors {
     pub(super) fn skip(
         &mut self,
         position: &RecordPosition,
-        object: &ObjectName,
+        object: &ObjectRef,
         skipped: &SkippedRecord,
     ) {
         let count = self

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use managed_by::{Decision, DecodeError, Verdict};
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{ObjectReport, Operation, Path, ReportedFinding};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
             responses.push(admission_review(string(&request, "/uid"), &result));
             match result {
                 Ok(evaluated) => {
-                    let (object, operation) = (object_name(&request), operation(&request));
+                    let (object, operation) = (object_ref(&request), operation(&request));
                     let user = string(&request, "/userInfo/username");
                     let location = |finding: &ReportedFinding| {
                         Some(locate(&format!("object.{}", finding.path)))
@@ -107,13 +107,13 @@ fn string<'r>(request: &'r Value, pointer: &str) -> &'r str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
-fn object_name(request: &Value) -> ObjectName {
+fn object_ref(request: &Value) -> ObjectRef {
     let string = |pointer: &str| string(request, pointer).to_owned();
     let or = |first: &str, second: &str| match string(first) {
         empty if empty.is_empty() => string(second),
         text => text,
     };
-    ObjectName {
+    ObjectRef {
         group: string("/kind/group"),
         version: string("/kind/version"),
         kind: string("/kind/kind"),

@@ -2,7 +2,7 @@
 
 use managed_by::Settings;
 use managed_by_offline::StatusWriterCollector;
-use managed_by_offline::replay::{ObjectName, StatusWriter, WriterTotals};
+use managed_by_offline::replay::{ObjectRef, StatusWriter, WriterTotals};
 use serde_json::{Value, json};
 
 use super::recording::{Errors, Recording};
@@ -21,7 +21,7 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliErro
     let mut errors = Errors::new(&recording.files, Output::Text);
     recording.read(&mut errors, false, |batch, errors| {
         writers.read_documents(&batch.documents(), |position, skipped| {
-            let object = ObjectName::default();
+            let object = ObjectRef::default();
             recording
                 .bar
                 .suspend(|| errors.skip(&position, &object, &skipped));

@@ -11,7 +11,7 @@ use managed_by_js::{
     ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
 };
 use managed_by_offline::SkipReason;
-use managed_by_offline::replay::ObjectName;
+use managed_by_offline::replay::ObjectRef;
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
@@ -87,7 +87,7 @@ fn typescript_types() -> Result<String> {
     add!(
         ReplayStep,
         SkipReason,
-        ObjectName,
+        ObjectRef,
         ReplayTally,
         ReplayCounts,
         ReplayRow

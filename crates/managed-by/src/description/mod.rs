@@ -310,7 +310,7 @@ impl Rule {
         (self.docs.applies)(kind)
     }
 
-    /// Returns true if this is a check of kube-apiserver, so that messages must be the same.
+    /// Returns true if the rule implements a check of kube-apiserver, and so must have kube-apiserver's messages.
     pub fn is_upstream(&self) -> bool {
         self.upstream.is_some()
     }

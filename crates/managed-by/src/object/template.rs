@@ -12,7 +12,7 @@ use crate::decode::{Raw, Type};
 use crate::release::Release;
 use crate::sorted::Sorted;
 
-/// Returns true if two pod templates have the same scheduling directives. Skips values of the wrong type, because kube-apiserver
+/// Returns true if two templates have equal scheduling directives and pod affinity. Skips values of the wrong type: kube-apiserver
 /// has already decoded the template.
 pub(crate) fn has_same_directives(
     new: Option<Raw<'_>>,
@@ -47,7 +47,7 @@ enum Shape {
 
 type Fields = &'static [(&'static str, Shape)];
 
-/// Scheduling directives in `PodTemplateSpec` of `core/v1`.
+/// Scheduling directives and pod affinity in `PodTemplateSpec` of `core/v1`.
 const TEMPLATE: Shape = Struct(&[("metadata", OBJECT_META), ("spec", POD_SPEC)]);
 
 /// Pod affinity in `PodTemplateSpec`. An absent `affinity` equals an empty one.

@@ -7,7 +7,7 @@ use super::parallel::par_flat_map;
 use super::step::{PositionedRecord, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
-use crate::object_name::ObjectName;
+use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::record::{Record, State, WatchEventType, Write};
 use crate::request::{Request, RequestUser};
@@ -109,7 +109,7 @@ impl<'s> ObjectHistory<'s> {
                 Ok(Record::Write(write)) => self.task_for_write(write, previous, &mut latest),
                 Ok(Record::Rejected) => Task::Rejected,
                 Ok(Record::Ignored) => Task::Ignore,
-                Err(skipped) => Task::Skip(ObjectName::default(), skipped.clone()),
+                Err(skipped) => Task::Skip(ObjectRef::default(), skipped.clone()),
             };
             if let Task::Evaluate(recorded) = &task
                 && let Some(request) = recorded.request.main_resource_update()
@@ -272,7 +272,7 @@ fn no_previous_state<'c>(state: &State<'_>) -> Task<'c> {
 }
 
 fn skip<'c>(state: &State<'_>, reason: SkipReason, text: &str) -> Task<'c> {
-    Task::Skip(ObjectName::new(state), SkippedRecord::new(reason, text))
+    Task::Skip(ObjectRef::new(state), SkippedRecord::new(reason, text))
 }
 
 /// Returns the UID of the deleted object in a `Status`.

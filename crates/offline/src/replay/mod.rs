@@ -21,7 +21,7 @@ use parallel::par_flat_map;
 use step::{PositionedRecord, Task};
 use tally::add;
 
-pub use crate::object_name::ObjectName;
+pub use crate::object_ref::ObjectRef;
 pub use step::{EvaluatedRequest, RecordPosition, Step, StepResult};
 pub use tally::{Tally, TallyRow, TallyRowKey};
 pub use writers::{StatusWriter, StatusWriterCollector, StatusWriterLists, WriterTotals};
@@ -87,7 +87,7 @@ impl<'s> Replay<'s> {
         &mut self,
         documents: &[SourceDocument<'_>],
         reorder_window: usize,
-        mut each: impl FnMut(RecordPosition, Result<&Request<'_>, (&ObjectName, &SkippedRecord)>),
+        mut each: impl FnMut(RecordPosition, Result<&Request<'_>, (&ObjectRef, &SkippedRecord)>),
     ) -> Vec<usize> {
         self.with_tasks(documents, reorder_window, |_, _, tasks| {
             for (item, task) in tasks {

@@ -3,7 +3,7 @@
 use managed_by::DecodeError;
 
 use crate::evaluator::{Evaluator, ObjectReport};
-use crate::object_name::ObjectName;
+use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::record::{Record, State, Write};
 use crate::request::Request;
@@ -26,7 +26,7 @@ pub struct Step {
     /// Position of the record.
     pub position: RecordPosition,
     /// The object; empty if unknown.
-    pub object: ObjectName,
+    pub object: ObjectRef,
     /// The result.
     pub result: StepResult,
 }
@@ -72,7 +72,7 @@ pub(super) enum Task<'c> {
     Rejected,
     /// Count an object of an unsupported kind.
     Unsupported(&'c State<'c>),
-    Skip(ObjectName, SkippedRecord),
+    Skip(ObjectRef, SkippedRecord),
     Evaluate(RecordedRequest<'c>),
 }
 

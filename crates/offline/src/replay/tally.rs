@@ -8,7 +8,7 @@ use managed_by::{Decision, DecodeError, Enforcement, ReleaseSet};
 use super::step::{EvaluatedRequest, RecordPosition, Step, StepResult, Task};
 use crate::evaluator::{ObjectReport, ReportedFinding};
 use crate::json::Members;
-use crate::object_name::ObjectName;
+use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::skipped::{SkipReason, SkippedRecord};
 
@@ -64,7 +64,7 @@ pub struct TallyRow {
     /// Last occurrence.
     pub last: RecordPosition,
     /// The first object.
-    pub object: ObjectName,
+    pub object: ObjectRef,
     /// Operation of the first finding.
     pub operation: Operation,
     /// User of the first finding, if recorded.
@@ -86,7 +86,7 @@ impl Tally {
                 return None;
             }
             Task::Unsupported(state) => {
-                let kind = ObjectName::new(state).kind_and_group();
+                let kind = ObjectRef::new(state).kind_and_group();
                 increment(self.unsupported.entry(kind).or_default());
                 return None;
             }
@@ -95,7 +95,7 @@ impl Tally {
             }
             Task::Evaluate(recorded) => recorded,
         };
-        let object = ObjectName::new(recorded.request.state);
+        let object = ObjectRef::new(recorded.request.state);
         let position = position(recorded.time());
         let mut report = match result?
             .map_err(|e| e.to_string())
@@ -136,7 +136,7 @@ impl Tally {
     fn skip(
         &mut self,
         position: RecordPosition,
-        object: ObjectName,
+        object: ObjectRef,
         skipped: SkippedRecord,
     ) -> Step {
         increment(self.skipped.entry(skipped.reason).or_default());
@@ -148,12 +148,7 @@ impl Tally {
     }
 
     /// Counts the findings of a request.
-    fn count(
-        &mut self,
-        position: &RecordPosition,
-        object: &ObjectName,
-        request: &EvaluatedRequest,
-    ) {
+    fn count(&mut self, position: &RecordPosition, object: &ObjectRef, request: &EvaluatedRequest) {
         let is_stored = request.operation.is_stored();
         increment(if is_stored {
             &mut self.stored_with_findings

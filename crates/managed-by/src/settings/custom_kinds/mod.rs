@@ -116,7 +116,7 @@ impl<'a> CustomKinds<'a> {
             let earlier = all.iter().take(index).position(same);
             if let Some(earlier) = earlier.filter(|_| !kind.kind.is_empty()) {
                 let text = format!(
-                    "{} of {} is already declared by item {earlier}",
+                    "Duplicate value: \"{}.{}\": declared by item {earlier}",
                     kind.kind, kind.group
                 );
                 parser.push(SettingsError::semantic(&path, text));

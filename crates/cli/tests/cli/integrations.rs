@@ -342,9 +342,7 @@ fn action_verifies_the_checksum() {
     let installed = action.step("Install managed-by");
     assert_eq!(installed.code, 2, "{}", installed.text);
     assert!(
-        installed
-            .text
-            .contains("is not the archive of that checksum"),
+        installed.text.contains("does not match its checksum"),
         "{}",
         installed.text
     );

@@ -9,7 +9,7 @@ use crate::record::State;
 /// The identity of an object: kind, namespace and name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayObject"))]
-pub struct ObjectName {
+pub struct ObjectRef {
     /// API group; empty for the core group.
     pub group: String,
     /// API version.
@@ -22,7 +22,7 @@ pub struct ObjectName {
     pub name: String,
 }
 
-impl ObjectName {
+impl ObjectRef {
     /// Returns the name of an object in a state.
     pub(crate) fn new(state: &State<'_>) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl ObjectName {
 }
 
 /// Formats as `Job.batch team-a/pi`.
-impl fmt::Display for ObjectName {
+impl fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind_and_group(), self.namespaced_name())
     }
