@@ -137,7 +137,7 @@ test("validateSettings returns PolicyServer's result, with positions", () => {
   const typos = "role: managment\nruls: {}\n";
   const suggested = validateSettings(typos).problems.map(({ position, suggestion }) => [typos.slice(position.from, position.to), suggestion]);
   assert.deepEqual(suggested, [["managment", "management"], ["ruls", "rules"]]);
-  for (const [broken, expected] of [["role: [", /line 1/], ["- 1\n- 2", /settings/], ["{}\n---\n{}", /2 times/], ["\u0000", /./]]) {
+  for (const [broken, expected] of [["role: [", /line 1/], ["- 1\n- 2", /settings/], ["{}\n---\n{}", /2 policies/], ["\u0000", /./]]) {
     const verdict = validateSettings(broken);
     assert.equal(verdict.valid, false, broken);
     assert.match(verdict.message, expected, broken);
