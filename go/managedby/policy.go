@@ -25,8 +25,8 @@ type Policy struct {
 type Option func(*Policy) error
 
 // WithSettings sets the policy's settings as JSON or YAML, by default {}. They have the same keys as in a Kubewarden manifest:
-// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/reference/settings.md. For invalid settings New returns an error with
-// all problems.
+// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/reference/settings.md. For invalid settings, New returns an error with
+// the problems, at most 50.
 //
 // Only [Policy.Review] uses the key kubernetes_version. The other methods evaluate the releases in [WithReleases].
 func WithSettings(settings []byte) Option {

@@ -30,7 +30,7 @@ pub struct Verdict<'a> {
     /// Warnings for the client, at most 256 bytes each.
     pub warnings: Vec<String>,
     /// Audit annotations. `denied` and `warned` list rules with paths, and `exempted` the rules that would have denied. `mode` and
-    /// `controller` describe who reconciles the workload.
+    /// `controller` describe who reconciles the workload. For pods, `not-validated` and `lookup-failed` contain the reason why no rule ran.
     pub audit_annotations: Vec<(&'static str, String)>,
     /// Findings in the order of the rules, each with its enforcement.
     pub findings: Vec<(Enforcement, Finding<'a>)>,

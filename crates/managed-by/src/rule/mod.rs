@@ -209,7 +209,8 @@ impl Check {
     }
 
     /// Returns the default enforcement, for rules that the settings don't configure. By default, a rule never denies a built-in
-    /// controller's status update of a custom resource: rules about custom status deny only for delegated objects.
+    /// controller's status update of a custom resource: rules about custom status deny only for delegated objects. Rules that are based
+    /// on the behavior of a known project only warn for kinds from `custom_kinds`.
     fn default_enforcement(&self, context: &Context<'_>) -> Enforcement {
         let is_built_in_controller = || {
             context

@@ -143,7 +143,8 @@ impl<'a> Settings<'a> {
     /// Parses settings from JSON: an object, or `null` for the default. A key with the value `null` is ignored.
     ///
     /// # Errors
-    /// Returns all problems: unknown and duplicate keys, invalid values, entries that never match, and contradictions.
+    /// Returns the problems: unknown and duplicate keys, invalid values, entries that never match, and contradictions. The list has at
+    /// most 50; the message contains the number of the others.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, SettingsErrors> {
         let json = Raw::document(bytes).map_err(|e| SettingsErrors::malformed(&e))?;
         let mut parser = Parser::with_duplicate_checks();
