@@ -104,7 +104,7 @@ test("typing in a long text does not wait for the evaluation", async () => {
     await evaluated(page);
     assert.equal(await page.evaluate(() => performance.getEntriesByName("verdict").length), 1);
     assert.match(await editor(page).innerText(), /^# typed/);
-    await page.waitForFunction(() => JSON.parse(localStorage.getItem("managed-by-edits")).object.startsWith("# typed"));
+    await page.waitForFunction(() => JSON.parse(localStorage.getItem("managed-by-edits"))?.object.startsWith("# typed"));
     // The object at the cursor is listed, even after 100 denied ones.
     await editor(page).press("Control+End");
     await evaluated(page);
