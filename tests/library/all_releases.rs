@@ -32,12 +32,15 @@ fn findings_of(release: Release, verdict: &Verdict<'_>) -> BTreeSet<ReleaseFindi
     findings
 }
 
-/// Splits a finding of several releases into one finding per release.
+/// Splits a finding of several releases into one finding per release, and checks that it has the message of the newest one.
 fn split_by_release(finding: &MergedFinding<'_>) -> Vec<ReleaseFinding> {
     let (rule, path) = (finding.rule().id(), finding.path());
     let level = finding.enforcement().as_str();
+    let messages = finding.messages();
+    let newest = messages.iter().max_by_key(|m| m.releases.newest()).unwrap();
+    assert_eq!(finding.message(), newest.message);
     let mut findings = Vec::new();
-    for message in finding.messages() {
+    for message in messages {
         findings.extend(message.releases.iter().map(|release| {
             let (path, text) = (path.to_owned(), message.message.clone());
             (release, rule, level, path, finding.ordinal(), text)
