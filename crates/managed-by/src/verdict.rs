@@ -334,12 +334,6 @@ impl<'r> Target<'r> {
             RequestTarget::Pod(_) => return POD,
             RequestTarget::Skipped | RequestTarget::UnknownKind(_) => ("", "", ""),
         };
-        // Requests from kube-apiserver always have a resource.
-        let plural = if request.resource.is_empty() {
-            plural
-        } else {
-            &request.resource
-        };
         Self {
             group,
             kind,

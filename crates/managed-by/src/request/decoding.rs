@@ -46,7 +46,6 @@ pub(super) struct RequestFields<'a> {
     sub_resource: Option<Name<'a>>,
     name: Option<Name<'a>>,
     namespace: Option<Name<'a>>,
-    resource: Option<DefaultOnNull<Resource<'a>>>,
     user: Option<DefaultOnNull<UserInfo<'a>>>,
     object: Option<RequestObject<'a>>,
     old_object: Option<RequestObject<'a>>,
@@ -61,7 +60,6 @@ enum Member {
     SubResource,
     Name,
     Namespace,
-    Resource,
     UserInfo,
     Object,
     OldObject,
@@ -72,13 +70,6 @@ enum Member {
 /// String, which is empty for `null`.
 #[derive(Default, Deserialize)]
 struct Name<'a>(#[serde(borrow, deserialize_with = "fields::string")] Cow<'a, str>);
-
-#[derive(Default, Deserialize)]
-#[serde(default, expecting = "an object")]
-struct Resource<'a> {
-    #[serde(borrow, deserialize_with = "fields::string")]
-    resource: Cow<'a, str>,
-}
 
 impl<'a> VisitContainer<'a> for RequestFields<'a> {
     fn visit_members<A: MapAccess<'a>>(&mut self, mut map: A) -> std::result::Result<(), A::Error> {
@@ -92,7 +83,6 @@ impl<'a> VisitContainer<'a> for RequestFields<'a> {
                 Member::SubResource => set_once(&mut self.sub_resource, &mut map, PhantomData)?,
                 Member::Name => set_once(&mut self.name, &mut map, PhantomData)?,
                 Member::Namespace => set_once(&mut self.namespace, &mut map, PhantomData)?,
-                Member::Resource => set_once(&mut self.resource, &mut map, PhantomData)?,
                 Member::UserInfo => set_once(&mut self.user, &mut map, PhantomData)?,
                 Member::Object => set_once(&mut self.object, &mut map, seed)?,
                 Member::OldObject => set_once(&mut self.old_object, &mut map, seed)?,
@@ -154,11 +144,9 @@ impl<'a> RequestFields<'a> {
                 None => RequestTarget::UnknownKind(Box::new(UndecodedChange { kind, change })),
             },
         };
-        let DefaultOnNull(Resource { resource }) = self.resource.unwrap_or_default();
         let DefaultOnNull(user) = self.user.unwrap_or_default();
         Ok(AdmissionRequest {
             namespace: text(self.namespace),
-            resource,
             ..AdmissionRequest::new(text(self.name), version, user, target, source)
         })
     }

@@ -51,7 +51,6 @@ pub(crate) struct UndecodedChange<'a> {
 pub struct AdmissionRequest<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
-    pub(crate) resource: Cow<'a, str>,
     /// The API version that the client used.
     pub(crate) version: Cow<'a, str>,
     pub(crate) user: UserInfo<'a>,
@@ -73,7 +72,7 @@ impl<'a> AdmissionRequest<'a> {
         })
     }
 
-    /// Creates a request with an empty namespace and resource. The name in the object takes precedence over `name`.
+    /// Creates a request with an empty namespace. The name in the object takes precedence over `name`.
     fn new(
         name: Cow<'a, str>,
         version: Cow<'a, str>,
@@ -90,7 +89,6 @@ impl<'a> AdmissionRequest<'a> {
         Self {
             name: object_name.cloned().unwrap_or(name),
             namespace: Cow::default(),
-            resource: Cow::default(),
             version,
             user,
             target,
@@ -116,7 +114,6 @@ impl<'a> AdmissionRequest<'a> {
         let target = RequestTarget::Change(kind, change);
         Self {
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
-            resource: kind.plural().into(),
             ..Self::new(Cow::default(), version, user, target, source)
         }
     }
@@ -207,7 +204,6 @@ impl<'a> AdmissionRequest<'a> {
         let target = RequestTarget::Change(kind, change);
         Ok(AdmissionRequest {
             namespace: self.namespace.clone(),
-            resource: self.resource.clone(),
             ..AdmissionRequest::new(name, version, user, target, self.source)
         })
     }
