@@ -183,8 +183,8 @@ pub(crate) struct Splitter<'a> {
 impl Splitter<'_> {
     pub(crate) fn members_only() -> Self {
         Self {
+            entries: Vec::new(),
             members_only: true,
-            ..Self::default()
         }
     }
 }

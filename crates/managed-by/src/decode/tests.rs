@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -125,6 +126,28 @@ fn errors_name_the_path() {
     }
     let error = decode::<PhantomData<Raw<'_>>>(b"\"ab\xff\"", PhantomData).unwrap_err();
     assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
+}
+
+/// `serde_json` reports an error that is found at the end of an object, such as a missing field, behind the object.
+#[test]
+fn errors_at_the_end_of_an_object_have_its_path() {
+    #[derive(Debug, Deserialize)]
+    struct Required {
+        #[expect(dead_code, reason = "the test only decodes it")]
+        field: bool,
+    }
+
+    for (json, path) in [
+        (r#"[{},{"field":true}]"#, "[0]"),
+        (r#"[{"field":true},{}]"#, "[1]"),
+        (r#"{"a":{},"b":{"field":true}}"#, "a"),
+    ] {
+        let error = match json.as_bytes() {
+            [b'[', ..] => decode_str::<PhantomData<Vec<Required>>>(json, PhantomData).map(drop),
+            _ => decode_str::<PhantomData<BTreeMap<&str, Required>>>(json, PhantomData).map(drop),
+        };
+        assert_eq!(error.unwrap_err().path(), Some(path), "{json}");
+    }
 }
 
 /// Keys with special characters are quoted in paths, and long ones are replaced by their size.

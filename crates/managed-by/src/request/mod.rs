@@ -295,6 +295,41 @@ mod tests {
         }
     }
 
+    /// Only a Job that is created loses the field. A request with a status is about a stored Job.
+    #[test]
+    fn releases_drop_managed_by_from_created_jobs() {
+        let managed_by = r#""spec":{"managedBy":"acme.io/runner"}"#;
+        let job_set = r#""kind":{"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"}"#;
+        let off = "1.30 to 1.31";
+        for (kind, operation, object, expected) in [
+            (KIND, "CREATE", managed_by.to_owned(), off),
+            (KIND, "CREATE", r#""spec":{}"#.to_owned(), ""),
+            (
+                KIND,
+                "CREATE",
+                format!(r#"{managed_by},"status":{{"active":1}}"#),
+                "",
+            ),
+            (KIND, "UPDATE", managed_by.to_owned(), ""),
+            (job_set, "CREATE", managed_by.to_owned(), ""),
+        ] {
+            let json = format!(
+                r#"{{{kind},"operation":"{operation}","object":{{{object}}},"oldObject":{{}}}}"#
+            );
+            let request = AdmissionRequest::from_json(json.as_bytes()).unwrap();
+            let releases = request.releases_dropping_managed_by();
+            assert_eq!(releases.to_string(), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn decoded_objects_have_the_given_namespace() {
+        let object = DecodedObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
+        let change = Change::Create { object: &object };
+        let request = AdmissionRequest::from_objects(change, "team-a", UserInfo::default());
+        assert_eq!(request.unwrap().namespace(), "team-a");
+    }
+
     /// The caller distinguishes created from stored objects. In JSON, only stored objects have a status.
     #[test]
     fn only_stored_objects_have_a_status() {

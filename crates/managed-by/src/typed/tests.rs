@@ -147,6 +147,11 @@ fn denials_exclude_warnings() {
     misspelt.spec.as_mut().unwrap().managed_by = Some("kueue.x-k8s.io/multikeueu".to_owned());
     let findings = JobChecker::default().create(&misspelt);
     assert_eq!(findings.len(), 1, "{findings:?}");
+    let text = findings[0].to_string();
+    assert!(
+        text.starts_with("1.30 to 1.37: warning: spec.managedBy: "),
+        "{text}"
+    );
     assert_ne!(findings, []);
     assert_eq!(
         findings.denials(),
@@ -210,6 +215,16 @@ fn a_status_writer_may_be_a_group() {
     assert_eq!(checker_for(&["runners"]).status_update(&old, &new), []);
     let found = checker_for(&["people"]).status_update(&old, &new);
     assert_eq!(found[0].rule().id(), "status-writer/delegated");
+}
+
+#[test]
+fn the_namespace_of_the_job_selects_its_settings() {
+    let settings = br#"{"namespaces":[{"match":["team-a"],"delegation":"forbidden"}]}"#;
+    let checker = JobChecker::default().with_settings(Settings::from_json(settings).unwrap());
+    let mut job = with_status(JobStatus::default());
+    assert_eq!(checker.create(&job), []);
+    job.metadata.namespace = Some("team-a".to_owned());
+    assert_eq!(checker.create(&job)[0].rule().id(), "managed-by/delegation");
 }
 
 /// kube-apiserver drops the status of a create, but a stored Job has one.
