@@ -201,8 +201,10 @@ fn uses_keys(affinity: Raw<'_>) -> bool {
 /// Returns a string or an integer, or [`None`] for the zero value.
 fn scalar(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     let value = value?;
-    let text = value.string().unwrap_or(Cow::Borrowed(value.as_str()));
-    Some(text).filter(|text| !text.is_empty() && *text != "0")
+    match value.string() {
+        Some(text) => Some(text).filter(|text| !text.is_empty()),
+        None => Some(Cow::Borrowed(value.as_str())).filter(|number| *number != "0"),
+    }
 }
 
 #[cfg(test)]
