@@ -48,7 +48,7 @@ assert_mode() {
 assert_same() {
   yaml_to_json "$1" | jq -S "$3" >a.json
   yaml_to_json "$2" | jq -S "${4:-$3}" >b.json
-  for file in a.json b.json; do [[ $(<"$file") != @(|null) ]] || { echo "nothing at $3 in $file" && return 1; }; done
+  for file in a.json b.json; do [[ $(<"$file") != @(|null) ]] || { echo "empty $file: $*" && return 1; }; done
   diff a.json b.json
 }
 

@@ -37,8 +37,11 @@ func TestModulesAreReleasedTogether(t *testing.T) {
 	}
 	for _, guide := range []string{filepath.Join("..", "README.md"), filepath.Join("..", "..", "docs", "tutorials", "controller-test-go.md")} {
 		text, err := os.ReadFile(guide)
-		if err != nil || !strings.Contains(string(text), "/go@v"+Version+"\n") || !strings.Contains(string(text), "/managedbyclient@v"+Version) {
-			t.Errorf("%s installs another release: %v", guide, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "/go@v"+Version+"\n") || !strings.Contains(string(text), "/managedbyclient@v"+Version) {
+			t.Errorf("%s does not install release %s", guide, Version)
 		}
 	}
 }
@@ -86,8 +89,8 @@ func TestFailureOfTheGuest(t *testing.T) {
 	}
 }
 
-// TestContextCanceledDuringCall ends the context of a call that takes a few tenths of a second.
-func TestContextCanceledDuringCall(t *testing.T) {
+// TestContextDeadlineExceededDuringCall sets a deadline that passes during a call, which takes a few tenths of a second.
+func TestContextDeadlineExceededDuringCall(t *testing.T) {
 	if runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("needs two threads: Go cannot interrupt the guest")
 	}
@@ -99,7 +102,7 @@ func TestContextCanceledDuringCall(t *testing.T) {
 	defer cancel()
 	long := []byte(`{"review":{"request":[` + strings.Repeat("[],", 16<<20) + "[]]}}")
 	if _, err := m.call(ctx, "evaluate", long); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the context has ended, and the call returns %v", err)
+		t.Errorf("call after the deadline: got error %v, want %v", err, context.DeadlineExceeded)
 	}
 	if _, err := m.call(t.Context(), "describe", nil); err != nil {
 		t.Errorf("the next call: %v", err)

@@ -29,7 +29,7 @@ func TestRepeatedFinding(t *testing.T) {
 	}
 	r.End()
 	if len(r.Failures) != 1 {
-		t.Errorf("not one failure: %q", r.Failures)
+		t.Fatalf("got %d failures, want 1: %q", len(r.Failures), r.Failures)
 	}
 	first, _, _ := strings.Cut(r.Failures[0], "\n")
 	if logs := strings.Join(r.Logs, "\n"); !strings.Contains(logs, first+" 7 more times") || !strings.Contains(logs, "checked 8 of 8 writes") {

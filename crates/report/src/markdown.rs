@@ -140,7 +140,8 @@ fn write_denied(object: &str, write: &RecordedWrite, out: &mut String) -> fmt::R
     }
     // No line of the change can end the block: each starts with a marker, and a key or a JSON value follows.
     writeln!(out, "```diff")?;
-    for line in with_context(&lines).into_iter().take(MAX_LINES) {
+    let lines = with_context(&lines);
+    for line in lines.iter().take(MAX_LINES) {
         match line {
             Some(line) => {
                 let marker = match line.marker {
@@ -152,6 +153,9 @@ fn write_denied(object: &str, write: &RecordedWrite, out: &mut String) -> fmt::R
             }
             None => writeln!(out, "  ...")?,
         }
+    }
+    if lines.len() > MAX_LINES {
+        writeln!(out, "  ...")?;
     }
     writeln!(out, "```\n")
 }

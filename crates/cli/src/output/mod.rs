@@ -26,7 +26,6 @@ pub(crate) fn print(
     quiet: bool,
     allow_empty: bool,
 ) -> Result<(), CliError> {
-    // Human-readable output may be colored. The choice is made once per process.
     let mut out = standard_output(format);
     write(&mut out, report, format)?;
     out.flush()?;
@@ -40,7 +39,7 @@ pub(crate) fn print(
         text::hints(report)
     );
     if report.evaluated_nothing() {
-        print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty);
+        print_empty(report, format, allow_empty);
     } else if !quiet && format == Output::Text && report.kind != ReportKind::SettingsCheck {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::totals(report));
@@ -100,6 +99,11 @@ pub(crate) fn nothing_evaluated_level(allow_empty: bool) -> Level {
     } else {
         Level::Error
     }
+}
+
+/// Prints that a report has no results.
+pub(crate) fn print_empty(report: &Report, format: Output, allow_empty: bool) {
+    print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty);
 }
 
 /// Prints errors, warnings and notes on standard error.

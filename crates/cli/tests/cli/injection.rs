@@ -7,7 +7,7 @@ use crate::support::{RunOutput, run, run_in};
 /// A name that ends the line, starts a GitHub Actions command, moves the cursor and reverses the text.
 const NAME: &str = "x\n::error::y\r\u{1b}[2J\u{202e}\u{2028}##[group]z";
 
-fn assert_escaped(what: &str, ran: &RunOutput, commands: &str) {
+fn assert_escaped(what: &str, ran: &RunOutput, allowed_command: Option<&str>) {
     for out in [&ran.out, &ran.err] {
         let bad = ['\r', '\u{1b}', '\u{202e}', '\u{2028}'];
         assert!(!out.contains(bad), "{what}: {out:?}");
@@ -16,7 +16,10 @@ fn assert_escaped(what: &str, ran: &RunOutput, commands: &str) {
             .split('\n')
             .filter(|line| line.trim_start().starts_with("::"))
         {
-            assert!(line.starts_with(commands), "{what}: {line}");
+            assert!(
+                allowed_command.is_some_and(|command| line.starts_with(command)),
+                "{what}: {line}"
+            );
         }
     }
     // Each format shows the name in an escaped form.
@@ -73,11 +76,7 @@ fn names_cannot_inject_lines_or_commands() {
         (&["replay", "-o", "junit"], &event),
         (&["settings", "writers"], &status_event),
     ] {
-        assert_escaped(
-            &format!("{args:?}"),
-            &run(args, stdin.as_bytes()),
-            "nothing",
-        );
+        assert_escaped(&format!("{args:?}"), &run(args, stdin.as_bytes()), None);
     }
     for (args, stdin) in [
         (&["lint", "-o", "github"][..], &denied),
@@ -87,7 +86,7 @@ fn names_cannot_inject_lines_or_commands() {
         assert_escaped(
             &format!("{args:?}"),
             &run(args, stdin.as_bytes()),
-            "::error file=stdin,line=1",
+            Some("::error file=stdin,line=1"),
         );
     }
     // Lines of a file are shown without harmful characters.
@@ -97,6 +96,6 @@ fn names_cannot_inject_lines_or_commands() {
     assert_escaped(
         "a line",
         &run_in(directory.path(), &["lint", "."], b""),
-        "nothing",
+        None,
     );
 }
