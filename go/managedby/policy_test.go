@@ -208,7 +208,7 @@ func TestErrorsAreKubernetesErrors(t *testing.T) {
 		}
 	}
 	if list := (managedby.Findings{}).ErrorList(managedby.V1_37); list.ToAggregate() != nil {
-		t.Errorf("nothing found: %v", list)
+		t.Errorf("ErrorList() without findings = %v, want none", list)
 	}
 }
 
@@ -523,11 +523,11 @@ func TestConcurrentCalls(t *testing.T) {
 
 func TestCanceledContext(t *testing.T) {
 	policy := newPolicy(t)
-	ended, end := context.WithCancelCause(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("canceled by the test")
-	end(reason)
-	if _, err := policy.CheckCreate(ended, delegated()); !errors.Is(err, reason) {
-		t.Errorf("a context that has ended: %v", err)
+	cancel(reason)
+	if _, err := policy.CheckCreate(ctx, delegated()); !errors.Is(err, reason) {
+		t.Errorf("CheckCreate with a canceled context: got error %v, want %v", err, reason)
 	}
 	if findings, err := policy.CheckCreate(t.Context(), delegated()); err != nil || findings.Err() != nil {
 		t.Errorf("the next call: %v, %v", findings, err)

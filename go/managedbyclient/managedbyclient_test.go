@@ -40,11 +40,11 @@ func job() *batchv1.Job {
 var start = metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 
 func TestWritesAreChecked(t *testing.T) {
-	status := func(change func(*batchv1.JobStatus), how func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
+	status := func(change func(*batchv1.JobStatus), write func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
 		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
 			new := stored.DeepCopy()
 			change(&new.Status)
-			return how(ctx, c, stored, new)
+			return write(ctx, c, stored, new)
 		}
 	}
 	good := func(s *batchv1.JobStatus) { s.StartTime, s.Active, s.Ready = &start, 1, ptr[int32](1) }
@@ -72,12 +72,12 @@ func TestWritesAreChecked(t *testing.T) {
 			return c.Status().Apply(ctx, applybatchv1.Job("pi", "default").WithStatus(status), client.FieldOwner("test"))
 		}
 	}
-	spec := func(value string, how func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
+	spec := func(value string, write func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
 		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
 			new := stored.DeepCopy()
 			new.Spec.ManagedBy = &value
 			new.Labels = map[string]string{"touched": "yes"}
-			return how(ctx, c, stored, new)
+			return write(ctx, c, stored, new)
 		}
 	}
 	updateSpec := func(ctx context.Context, c client.Client, _, new *batchv1.Job) error { return c.Update(ctx, new) }
@@ -93,10 +93,10 @@ func TestWritesAreChecked(t *testing.T) {
 	const wantMessage = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
 	const immutable = `Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable`
 
-	type do = func(ctx context.Context, c client.Client, stored *batchv1.Job) error
+	type writeFunc = func(ctx context.Context, c client.Client, stored *batchv1.Job) error
 	for _, test := range []struct {
 		call             string
-		accepted, denied do
+		accepted, denied writeFunc
 		wantMessage      string
 		// made is true if a write is checked after it was made.
 		made bool
@@ -118,19 +118,19 @@ func TestWritesAreChecked(t *testing.T) {
 	} {
 		for _, form := range []string{"built with Funcs", "wrapped by New"} {
 			t.Run(test.call+", "+form, func(t *testing.T) {
-				write := func(do do) (made bool, failures string, err error) {
+				write := func(fn writeFunc) (made bool, failures string, err error) {
 					r := recorded.New(t.Context())
 					c := clientOf(r, form, job())
 					stored := get(t, c)
-					err = do(t.Context(), c, stored)
+					err = fn(t.Context(), c, stored)
 					return get(t, c).ResourceVersion != stored.ResourceVersion, strings.Join(r.Failures, "\n"), err
 				}
 				if made, failures, err := write(test.accepted); !made || failures != "" || err != nil {
-					t.Errorf("accepted, but made: %t, %v\n%s", made, err, failures)
+					t.Errorf("valid write: written = %t, want true; error: %v; failures:\n%s", made, err, failures)
 				}
 				made, failures, err := write(test.denied)
 				if made != test.made || !apierrors.IsInvalid(err) || err.Error() != test.wantMessage {
-					t.Errorf("denied, but made: %t, %v", made, err)
+					t.Errorf("invalid write: written = %t, want %t; got error %v, want %q", made, test.made, err, test.wantMessage)
 				}
 				want := regexp.MustCompile(`^managedbyclient_test\.go:\d+: ` + regexp.QuoteMeta(test.call) + ` of Job default/pi:\n    Kubernetes 1\.3`)
 				if !want.MatchString(failures) || !strings.Contains(failures, test.wantMessage) {
@@ -159,8 +159,8 @@ func get(t *testing.T, c client.Client) *batchv1.Job {
 	return obj
 }
 
-// TestDryRunOfAnApply makes applies with a dry run. The fake client returns an empty response.
-func TestDryRunOfAnApply(t *testing.T) {
+// TestApplyDryRun checks server-side apply with dry run, for which the fake client returns an empty response.
+func TestApplyDryRun(t *testing.T) {
 	full := func(ready int32) *batchv1.Job {
 		j := job()
 		j.TypeMeta = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
@@ -407,19 +407,19 @@ func TestCustomInterceptors(t *testing.T) {
 				return c.SubResource(subResource).Update(ctx, obj, options...)
 			},
 		}
-		first, second := managedbyclient.Funcs(r), conflictsOnce
+		innerFuncs, outerFuncs := managedbyclient.Funcs(r), conflictsOnce
 		if outer == "ours" {
-			first, second = second, first
+			innerFuncs, outerFuncs = outerFuncs, innerFuncs
 		}
-		c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(job()).WithInterceptorFuncs(first).Build(), second)
+		c := interceptor.NewClient(fake.NewClientBuilder().WithObjects(job()).WithInterceptorFuncs(innerFuncs).Build(), outerFuncs)
 		bad := get(t, c)
 		bad.Status.Ready = ptr[int32](1)
 		err := c.Status().Update(t.Context(), bad)
 		if outer == "theirs" && (!apierrors.IsConflict(err) || len(r.Failures) != 0) || outer == "ours" && (!apierrors.IsInvalid(err) || len(r.Failures) != 1) {
-			t.Errorf("%s first: %v, %v", outer, err, r.Failures)
+			t.Errorf("%s outermost: %v, %v", outer, err, r.Failures)
 		}
 		if err := c.Status().Update(t.Context(), bad); !apierrors.IsInvalid(err) {
-			t.Errorf("%s first, again: %v", outer, err)
+			t.Errorf("%s outermost, again: %v", outer, err)
 		}
 	}
 }
@@ -451,12 +451,12 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
-func TestContextEnds(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	r := recorded.New(t.Context())
 	c := clientOf(r, "wrapped by New", job())
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if err := c.Create(ended, job()); err == nil || len(r.Failures) != 0 {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Create(ctx, job()); err == nil || len(r.Failures) != 0 {
 		t.Errorf("%v, %v", err, r.Failures)
 	}
 }

@@ -91,7 +91,7 @@ func TestAssertions(t *testing.T) {
 			r := recorded.New(t.Context())
 			ok := test.assert(r)
 			if failures := strings.Join(r.Failures, "\n"); ok != (test.fails == "") || !strings.HasPrefix(failures, test.fails) || (failures == "") != ok {
-				t.Errorf("%t: fails with\n%s\nnot with\n%s", ok, failures, test.fails)
+				t.Errorf("assertion returned %t, got failures:\n%s\nwant prefix:\n%s", ok, failures, test.fails)
 			}
 			if logs := strings.Join(r.Logs, "\n"); !strings.HasPrefix(logs, test.logs) || (logs == "") != (test.logs == "") {
 				t.Errorf("logs %q, not %q", logs, test.logs)

@@ -81,7 +81,7 @@ fn allowed_transitions(rule: &Rule) -> Result<String> {
             writeln!(
                 text,
                 "| {name} | {} | {} | {} | {} | {} |",
-                row.from, row.to, row.writer, row.condition, row.source
+                row.from, row.to, row.reconciled_by, row.condition, row.source
             )?;
         }
     }

@@ -2,11 +2,11 @@
 The kinds in files/projects.yaml for the ValidatingAdmissionPolicies, by group/version and kind, and the reserved values.
 */}}
 {{- define "managed-by.celKinds" -}}
-{{- $kinds := dict -}}{{- $names := list -}}
+{{- $kinds := dict -}}{{- $reservedValues := list -}}
 {{- $templates := dict "CronJob" "Job" "OptimizationJob" "TrainJob" "RayCronJob" "RayJob" -}}
 {{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
   {{- range $kind := .kinds -}}
-    {{- $names = append $names $kind.reservedValue -}}
+    {{- $reservedValues = append $reservedValues $kind.reservedValue -}}
     {{- $facts := dict "path" (default "spec.managedBy" $kind.path) "reserved" $kind.reservedValue -}}
     {{- $_ := set $facts "workload" (get $templates $kind.kind | default $kind.kind) -}}
     {{- $_ := set $facts "location" (hasKey $templates $kind.kind | ternary "template" "workload") -}}
@@ -16,7 +16,7 @@ The kinds in files/projects.yaml for the ValidatingAdmissionPolicies, by group/v
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- dict "kinds" $kinds "names" ($names | uniq | sortAlpha) | toJson -}}
+{{- dict "kinds" $kinds "reservedValues" ($reservedValues | uniq | sortAlpha) | toJson -}}
 {{- end }}
 
 {{/* Converts a JSON value to a CEL literal. kube-apiserver requires that all elements have the same type, so each is dyn(...). */}}

@@ -21,7 +21,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use error::{Error, ErrorCode, SettingsProblem};
-pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, Unreadable};
+pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, TextError};
 pub use position::Position;
 pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;

@@ -20,14 +20,14 @@ pub struct Lint {
     pub objects: Vec<ObjectVerdict>,
     /// Parts of the text that could not be reviewed: invalid documents and objects, and for `diff`, objects that the old text does
     /// not have.
-    pub unreadable: Vec<Unreadable>,
+    pub errors: Vec<TextError>,
     /// Kinds of the other objects, one entry per object: `Pod`, `Deployment.apps`.
     pub unsupported: Vec<String>,
 }
 
 impl Lint {
     fn not_reviewed_count(&self) -> usize {
-        self.unreadable.len().saturating_add(self.unsupported.len())
+        self.errors.len().saturating_add(self.unsupported.len())
     }
 }
 
@@ -60,7 +60,7 @@ pub struct ObjectVerdict {
 pub struct ReleaseVerdict {
     /// Release, for example `1.37`.
     pub release: &'static str,
-    /// Verdict for the release. The module leaves it out if it equals the previous one, and the package completes it.
+    /// Verdict for the release.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(type = "Verdict"))]
     pub verdict: Option<ReviewVerdict>,
@@ -69,7 +69,7 @@ pub struct ReleaseVerdict {
 /// A part of a text that could not be reviewed, with the reason.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Unreadable {
+pub struct TextError {
     /// Text that contains the part: `old` or `new` for `diff`, `new` for `lint`.
     #[cfg_attr(feature = "package", ts(type = "\"old\" | \"new\""))]
     pub text: &'static str,
@@ -148,14 +148,15 @@ pub(crate) fn diff(
                     object.kind()
                 );
                 let name = document.locate(&object.document_path("metadata.name"));
-                builder.unreadable(&new, new.positions.located(&name), message);
+                builder.add_error(&new, new.positions.located(&name), message);
             }
         }
         builder.lint
     })
 }
 
-/// Returns the index of the first match from an index on, or else of the first before it. Both texts usually have the same order.
+/// Returns the index of the first match at or after `start`, wrapping around to the beginning. Both texts usually have the same
+/// order.
 fn find_from<T>(start: usize, items: &[T], is_match: impl Fn(&T) -> bool) -> Option<usize> {
     let indexes = (start..items.len()).chain(0..start.min(items.len()));
     let mut matches = indexes.filter(|index| items.get(*index).is_some_and(&is_match));
@@ -201,20 +202,20 @@ impl<'s> LintBuilder<'s> {
         }
     }
 
-    fn unreadable(&mut self, source: &Source<'_>, position: Position, message: String) {
-        let unreadable = Unreadable {
+    fn add_error(&mut self, source: &Source<'_>, position: Position, message: String) {
+        let error = TextError {
             text: source.name,
             position,
             message,
         };
-        self.lint.unreadable.push(unreadable);
+        self.lint.errors.push(error);
     }
 
     fn malformed(&mut self, source: &Source<'_>, malformed: MalformedText) {
         let MalformedText {
             line, column, text, ..
         } = malformed;
-        self.unreadable(source, source.positions.to_line_end(line, column), text);
+        self.add_error(source, source.positions.to_line_end(line, column), text);
     }
 
     /// Returns the documents of a text, and records invalid ones.
@@ -244,7 +245,7 @@ impl<'s> LintBuilder<'s> {
                 Ok(object) if object.kind().is_empty() => {
                     let kind = document.locate_key(&object.document_path("kind"));
                     let message = "expected an object with a kind".to_owned();
-                    self.unreadable(source, source.positions.located(&kind), message);
+                    self.add_error(source, source.positions.located(&kind), message);
                 }
                 Ok(object) => objects.push(object),
                 Err(e) => self.malformed(source, e),
@@ -311,7 +312,7 @@ impl<'s> LintBuilder<'s> {
             let path = path
                 .map(|path| path.trim_start_matches('.'))
                 .unwrap_or_default();
-            self.unreadable(source, position_of(path), reason.to_string());
+            self.add_error(source, position_of(path), reason.to_string());
         }
         self.lint.objects.push(object_verdict);
     }

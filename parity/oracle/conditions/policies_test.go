@@ -132,8 +132,8 @@ func (a expectedResult) reported(annotations ...string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// declares reports whether the chart selects the request because of `custom_kinds`.
-func (a expectedResult) declares(request *admissionv1.AdmissionRequest) bool {
+// selectedByCustomKinds reports whether the chart selects the request because of `custom_kinds`.
+func (a expectedResult) selectedByCustomKinds(request *admissionv1.AdmissionRequest) bool {
 	var settings struct {
 		CustomKinds []struct {
 			Group, Kind string
@@ -198,8 +198,8 @@ func TestPolicies(t *testing.T) {
 			request.Resource.Resource = strings.ToLower(request.Kind.Kind) + "s"
 		}
 		versioned := attributes(t, &request)
-		isDeclared := a.declares(&request)
-		if !isDeclared && !denies.matches(ruleAttributes(request, versioned)) {
+		isCustomKind := a.selectedByCustomKinds(&request)
+		if !isCustomKind && !denies.matches(ruleAttributes(request, versioned)) {
 			counts["not selected"]++
 			if got := a.reported("denied", "warned", "exempted"); len(got) > 0 {
 				t.Errorf("%s: not selected: %v", a.Name, got)
@@ -212,7 +212,7 @@ func TestPolicies(t *testing.T) {
 			action string
 		}{{denies, a.reported("denied"), "denies"}, {warns, a.reported("warned", "exempted"), "warns"}} {
 			validator := side.policy.Validator
-			if isDeclared {
+			if isCustomKind {
 				validator = side.policy.unconditional
 			}
 			got, err := violated(t, validator, versioned, a.Settings, budget)

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use managed_by_js::catalog::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
     Finding, Lint, ObjectVerdict, Position, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
-    ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, Unreadable,
+    ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, TextError,
 };
 use managed_by_offline::SkipReason;
 use managed_by_offline::replay::ObjectRef;
@@ -83,7 +83,7 @@ fn typescript_types() -> Result<String> {
         SettingsVerdict,
         SettingsProblem
     );
-    add!(Lint, ObjectVerdict, ReleaseVerdict, Unreadable);
+    add!(Lint, ObjectVerdict, ReleaseVerdict, TextError);
     add!(
         ReplayStep,
         SkipReason,

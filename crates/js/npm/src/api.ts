@@ -34,7 +34,7 @@ export function review(request: AdmissionRequest | AdmissionReview | string, set
  * @param yamlOrJson the text, or an object
  * @param settings the policy's settings
  * @param options the user, the namespace, and whether to evaluate every Kubernetes release
- * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`; errors in the text are in `unreadable`
+ * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`; errors in the text are in `errors` of the result
  */
 export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): LintResult {
   const newText = toText(yamlOrJson, "yamlOrJson");

@@ -2,8 +2,8 @@ import type { LintResponse, ReplayTotals, Verdict } from "../generated/types.js"
 import type { LintResult, ReplaySummary, Summary } from "./summary.js";
 
 /** Summarizes counts. An empty input is not ok. */
-function summary(total: number, evaluated: number, denied: number, unreadable: number): Summary {
-  return { ok: total > 0 && denied === 0 && unreadable === 0, evaluated, denied, unreadable };
+function summary(total: number, evaluated: number, denied: number, errors: number): Summary {
+  return { ok: total > 0 && denied === 0 && errors === 0, evaluated, denied, errors };
 }
 
 /** Completes a result of `lint` or `diff`: shares the verdict of consecutive releases with equal verdicts, and adds the summary. */
@@ -14,7 +14,7 @@ export function completeResult(result: LintResponse): LintResult {
     });
   }
   const denied = result.objects.filter(({ verdict, releases }) => !verdict.allowed || releases?.some((release) => !release.verdict.allowed) === true);
-  return { ...result, summary: summary(result.objects.length, result.objects.length, denied.length, result.unreadable.length) };
+  return { ...result, summary: summary(result.objects.length, result.objects.length, denied.length, result.errors.length) };
 }
 
 /** Adds the summary to the totals of a history. */

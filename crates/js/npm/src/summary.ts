@@ -9,7 +9,7 @@ export interface Summary {
   /** Denied objects or requests. */
   denied: number;
   /** Parts that could not be read or reviewed. */
-  unreadable: number;
+  errors: number;
 }
 
 /** Result of reviewing a text. */

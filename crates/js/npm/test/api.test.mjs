@@ -148,10 +148,10 @@ test("validateSettings returns PolicyServer's result, with positions", () => {
 });
 
 test("lint returns the position of each finding in UTF-16 code units", () => {
-  // Beyond the first plane a character counts twice.
+  // A character outside the Basic Multilingual Plane is two UTF-16 code units.
   const text = `# \u{1f600} ä\n${TYPO}`;
-  const { objects, unreadable, unsupported } = lint(text);
-  assert.deepEqual({ unreadable, unsupported }, { unreadable: [], unsupported: [] });
+  const { objects, errors, unsupported } = lint(text);
+  assert.deepEqual({ errors, unsupported }, { errors: [], unsupported: [] });
   const [{ request, verdict }] = objects;
   assert.equal(request.object.spec.managedBy, "kubernetes.io/job-controler");
   const [{ rule, position, suggestion }] = verdict.findings;
@@ -163,16 +163,16 @@ test("lint returns the position of each finding in UTF-16 code units", () => {
 
 test("lint accepts multiple documents and lists, and reports malformed ones", () => {
   const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { managedBy: "x" } }] });
-  const { objects, unreadable, unsupported } = lint(`${TYPO}---\na: [\n---\nkind: 5\n---\n${list}\n---\n${TYPO}`);
+  const { objects, errors, unsupported } = lint(`${TYPO}---\na: [\n---\nkind: 5\n---\n${list}\n---\n${TYPO}`);
   assert.deepEqual(objects.map(({ request }) => request.name), ["pi", "j", "pi"]);
   assert.deepEqual(unsupported, ["Pod"]);
-  assert.equal(unreadable.length, 2);
+  assert.equal(errors.length, 2);
   assert.equal(lint("").objects.length, 0);
   assert.equal(lint({ apiVersion: "batch/v1", kind: "Job", metadata: {}, spec: { managedBy: "" } }).objects[0].verdict.code, 422);
   const wrong = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec:\n  managedBy: 5\n";
   const malformed = lint(wrong);
   assert.equal(malformed.objects[0].verdict.code, 400);
-  assert.equal(wrong.slice(malformed.unreadable[0].position.from, malformed.unreadable[0].position.to), "5");
+  assert.equal(wrong.slice(malformed.errors[0].position.from, malformed.errors[0].position.to), "5");
 });
 
 test("lint reviews an object from the server as a stored one", () => {
@@ -180,16 +180,16 @@ test("lint reviews an object from the server as a stored one", () => {
   assert.deepEqual([{}, { uid: "1" }].map((metadata) => lint(job(metadata)).objects[0].stored), [undefined, true]);
 });
 
-test("lint reports unreadable parts in the order of the text", () => {
-  const { unreadable } = lint(`kind: 5\n---\na: [\n---\nkind: 6\n---\nb: 1\nb: 2\n`);
-  assert.deepEqual(unreadable.map(({ position }) => position.line), [1, 3, 5, 8]);
+test("lint reports errors in the order of the text", () => {
+  const { errors } = lint(`kind: 5\n---\na: [\n---\nkind: 6\n---\nb: 1\nb: 2\n`);
+  assert.deepEqual(errors.map(({ position }) => position.line), [1, 3, 5, 8]);
 });
 
 test("lint limits the expansion of nested aliases", () => {
   const laughs = ["a0: &a0 [x, x]", ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}, *a${i}]`)].join("\n");
-  const { objects, unreadable } = lint(laughs);
+  const { objects, errors } = lint(laughs);
   assert.equal(objects.length, 0);
-  assert.equal(unreadable.length, 1);
+  assert.equal(errors.length, 1);
 });
 
 test("options set the user and the namespace", () => {
@@ -214,9 +214,9 @@ test("releases: all evaluates every release", () => {
 
 test("diff pairs objects by name, and reports unpaired objects", () => {
   const job = (name, managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: ${name}}\nspec: {managedBy: ${managedBy}}\n`;
-  const { objects, unreadable } = diff(`${job("a", "a.io/x")}---\n${job("b", "a.io/x")}`, `${job("b", "a.io/y")}---\n${job("c", "a.io/x")}`);
+  const { objects, errors } = diff(`${job("a", "a.io/x")}---\n${job("b", "a.io/x")}`, `${job("b", "a.io/y")}---\n${job("c", "a.io/x")}`);
   assert.deepEqual(objects.map(({ request, verdict }) => [request.name, verdict.allowed]), [["b", false]]);
-  assert.deepEqual(unreadable.map(({ text, message }) => [text, message]), [["new", "the old text has no Job with this namespace and name"]]);
+  assert.deepEqual(errors.map(({ text, message }) => [text, message]), [["new", "the old text has no Job with this namespace and name"]]);
   // In another order, and more than one of the same name.
   const [first, second] = [job("a", "a.io/1"), job("a", "a.io/2")];
   const pairs = diff([job("b", "a.io/b"), first, second].join("---\n"), [first, second, job("b", "a.io/b")].join("---\n"));
@@ -255,21 +255,21 @@ test("replay accepts chunks, lines and objects", async () => {
 test("lint, diff and replay return a summary", async () => {
   const job = (managedBy) => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {managedBy: ${managedBy}}\n`;
   const fine = job("a.io/x");
-  assert.deepEqual(lint(fine).summary, { ok: true, evaluated: 1, denied: 0, unreadable: 0 });
-  assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, evaluated: 2, denied: 1, unreadable: 1 });
+  assert.deepEqual(lint(fine).summary, { ok: true, evaluated: 1, denied: 0, errors: 0 });
+  assert.deepEqual(lint(`${job("x")}---\n${fine}---\na: [\n`).summary, { ok: false, evaluated: 2, denied: 1, errors: 1 });
   // An empty input is not ok.
   for (const text of ["", "apiVersion: batch/v1\nkind: job\nmetadata: {name: pi}\n"]) {
-    assert.deepEqual(lint(text).summary, { ok: false, evaluated: 0, denied: 0, unreadable: 0 });
+    assert.deepEqual(lint(text).summary, { ok: false, evaluated: 0, denied: 0, errors: 0 });
   }
   assert.deepEqual(lint("- 1").summary.ok, false);
-  assert.deepEqual(diff(fine, job("a.io/y")).summary, { ok: false, evaluated: 1, denied: 1, unreadable: 0 });
+  assert.deepEqual(diff(fine, job("a.io/y")).summary, { ok: false, evaluated: 1, denied: 1, errors: 0 });
   // Denied by 1.31 and later, and the settings choose 1.30.
   const running = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { active: 1 } };
   const tooReady = { ...running, status: { active: 1, ready: 2 } };
   const summaryOf = (options) => diff(running, tooReady, { kubernetes_version: "1.30" }, { subResource: "status", ...options }).summary;
-  assert.deepEqual([summaryOf({}).ok, summaryOf({ releases: "all" })], [true, { ok: false, evaluated: 1, denied: 1, unreadable: 0 }]);
-  assert.deepEqual((await all(replay(HISTORY))).tally.summary, { ok: false, evaluated: 3, denied: 1, unreadable: 0 });
-  assert.deepEqual((await all(replay("{"))).tally.summary, { ok: false, evaluated: 0, denied: 0, unreadable: 1 });
+  assert.deepEqual([summaryOf({}).ok, summaryOf({ releases: "all" })], [true, { ok: false, evaluated: 1, denied: 1, errors: 0 }]);
+  assert.deepEqual((await all(replay(HISTORY))).tally.summary, { ok: false, evaluated: 3, denied: 1, errors: 0 });
+  assert.deepEqual((await all(replay("{"))).tally.summary, { ok: false, evaluated: 0, denied: 0, errors: 1 });
 });
 
 test("replay accepts text and bytes split at any position", async () => {

@@ -8,13 +8,13 @@ import { asResponse, compareAll, lines, read, root } from "./support.mjs";
 
 test("every request gets the library's response", async () => {
   await compareAll("npm, as the policy", ({ name, request, settings, response }) => {
-    const as = (...args) => assert.deepEqual(asResponse(review(...args)), response, `${name}: ${request}`);
-    as(request, settings);
+    const assertResponse = (...args) => assert.deepEqual(asResponse(review(...args)), response, `${name}: ${request}`);
+    assertResponse(request, settings);
     // In an AdmissionReview, and as an object if that preserves its numbers.
-    as(`{"request":${request}}`, JSON.stringify(settings));
+    assertResponse(`{"request":${request}}`, JSON.stringify(settings));
     const object = JSON.parse(request);
     if (JSON.stringify(object) === request) {
-      as(object, settings);
+      assertResponse(object, settings);
     }
     return 0;
   });

@@ -87,7 +87,7 @@ interface DocumentResult {
   problems: Omit<InputProblem, "editor">[];
 }
 
-/** Evaluates inputs, and only the documents that changed since the previous input. */
+/** Evaluates inputs. Reuses the results of unchanged documents, except the one at the cursor, until a field other than the objects changes. */
 export class Evaluator {
   /** Everything that the results depend on, except the documents. */
   #context = "";
@@ -207,11 +207,11 @@ function evaluateDocument(input: Input, oldText: string, text: string): LintResu
 }
 
 function problemsOfOld({ oldObject, settings }: Input): InputProblem[] {
-  return diff(oldObject, "", settings).unreadable.map(({ position, message }) => ({ editor: "oldObject", position, message }));
+  return diff(oldObject, "", settings).errors.map(({ position, message }) => ({ editor: "oldObject", position, message }));
 }
 
-function summarize({ objects, unreadable, unsupported }: LintResult, input: Input): DocumentResult {
-  const problems = unreadable.filter(({ text }) => text === "new").map(({ position, message }) => ({ position, message }));
+function summarize({ objects, errors, unsupported }: LintResult, input: Input): DocumentResult {
+  const problems = errors.filter(({ text }) => text === "new").map(({ position, message }) => ({ position, message }));
   const entries: DocumentResult["entries"] = objects.map((evaluated) => {
     const { request } = evaluated;
     const about = { kind: request.kind.kind, name: request.name ?? "", isStatus: request.subResource === "status" };
@@ -236,7 +236,7 @@ function rejectionReason(object: object | null | undefined, old: object | null |
   const identity = identityOf(object);
   if (identity.name === "") {
     return identity.hasGenerateName
-      ? "The object has generateName and no name: the API server generates the name before admission. Set metadata.name to evaluate the object."
+      ? "The object has generateName and no name: the API server generates the name before validating admission. Set metadata.name to evaluate the object."
       : "The object has no metadata.name.";
   }
   if (old === null || old === undefined) {

@@ -25,7 +25,7 @@ export function transcript(request: AdmissionRequest, verdict: Verdict, isStored
   const lines: Line[] = [{ kind: "command", text: `kubectl ${isCreate ? "create" : `replace${subResource}`} -f ${file}` }];
   lines.push(...verdict.warnings.map((text): Line => ({ kind: "warning", text: `Warning: ${text}` })));
   if (verdict.allowed) {
-    lines.push({ kind: "done", text: `# no objection to ${evaluatedParts(request, isStored)}` });
+    lines.push({ kind: "done", text: `# the policy allows ${evaluatedParts(request, isStored)}` });
   } else {
     const what = `error when ${isCreate ? "creating" : "replacing"} "${file}"`;
     const text = `Error from server: ${what}: admission webhook "${WEBHOOK}" denied the request: ${verdict.message ?? ""}`;

@@ -27,7 +27,7 @@ const METADATA = objectWith({
   labels: objectWith({ "kueue.x-k8s.io/queue-name": stringSchema("LocalQueue of Kueue to which the workload is submitted.") }),
   annotations: objectWith({}),
   finalizers: arraySchema(stringSchema("Finalizers that must be removed before the object is deleted.")),
-  deletionTimestamp: timeSchema("Time of the deletion request. Cluster-specific rules do not apply to objects that are being deleted."),
+  deletionTimestamp: timeSchema("Set by the API server when deletion is requested. Of the cluster-specific rules, only managed-by/pruned-version applies to objects that are being deleted."),
   ownerReferences: arraySchema(objectWith({ apiVersion: stringSchema(""), kind: stringSchema(""), name: stringSchema(""), uid: stringSchema(""), controller: enumSchema("", true, false) })),
   uid: stringSchema("Set by the API server."),
 });
@@ -65,7 +65,7 @@ const JOB_STATUS: Record<string, Schema> = {
   active: integerSchema("Number of pods that are pending or running, and are not being deleted."),
   ready: integerSchema("Number of ready pods, at most active."),
   terminating: integerSchema("Number of pods that are being deleted."),
-  succeeded: integerSchema("Number of pods that succeeded. Never decreases."),
+  succeeded: integerSchema("Number of pods that succeeded. May decrease only when an elastic Indexed Job is scaled down."),
   failed: integerSchema("Number of pods that failed. Never decreases."),
   completedIndexes: stringSchema("Indexes that succeeded: 0,2-4."),
   failedIndexes: stringSchema("Indexes that failed: 1,5-6."),

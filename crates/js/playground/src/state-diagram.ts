@@ -125,7 +125,7 @@ function arrow(layout: Layout, from: StateId, to: StateId, kind: string): SVGEle
 
 /** Radius of the corners of an arrow. */
 const RADIUS = 12;
-/** Distance between an arrow and its opposite, and between the tip of an arrow and its box. */
+/** Distance of an arrow from the center line that it shares with its opposite, and of its tip from the box. */
 const [OFFSET, GAP] = [8, 2];
 
 /** Returns the corners of an arrow from one box to another. It leaves and enters at the sides, and does not cross other boxes. */
@@ -133,7 +133,7 @@ function routeOf({ centers, box, lanes }: Layout, from: StateId, to: StateId): V
   const [a, b] = [centers[from], centers[to]];
   const isForward = a.along < b.along || (a.along === b.along && a.across < b.across);
   const direction = isForward ? 1 : -1;
-  // An arrow and its opposite use different lanes.
+  // Shift an arrow and its opposite to different sides, so that they do not overlap.
   const shift = -direction * OFFSET;
   const [half, halfAcross] = [box.along / 2, box.across / 2];
   if (from === to) {

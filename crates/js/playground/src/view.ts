@@ -111,12 +111,12 @@ function headline(outcome: string, evaluated: ObjectVerdict, release: string): H
   const beside = code !== undefined ? `${code} ${CODES[code] ?? ""}` : outcome === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
-  const evaluator = evaluated.releases?.some((entry) => entry.release === release) === true ? `Kubernetes ${release}` : "the policy with these settings";
+  const evaluatedAs = evaluated.releases?.some((entry) => entry.release === release) === true ? `for Kubernetes ${release}` : "by the policy with these settings";
   return h(
     "div",
     { class: `headline ${outcome.toLowerCase()}` },
     h("p", { class: "outcome" }, outcome === "Denied" ? outcome : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
-    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, by ${evaluator}.${run}`),
+    h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, evaluated ${evaluatedAs}.${run}`),
     h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, evaluated.stored)}. Nothing else is, so an API server may still reject the object because of another field.`),
   );
 }

@@ -30,7 +30,7 @@ test("every example gets the library's verdict", async () => {
       const lines = text.split("\n").filter((line) => line !== "").slice(1);
       assert.deepEqual(lines.slice(0, warnings.length), warnings.map((warning) => `Warning: ${warning}`), name);
       const last = lines.slice(warnings.length).join("\n");
-      assert.ok(accepted ? /^# no objection to (managedBy|the status|managedBy and the status)$/.test(last) : last.endsWith(`denied the request: ${message}`), `${name}: ${last}`);
+      assert.ok(accepted ? /^# the policy allows (managedBy|the status|managedBy and the status)$/.test(last) : last.endsWith(`denied the request: ${message}`), `${name}: ${last}`);
     }
   });
 });
@@ -162,7 +162,7 @@ test("the page lists the validated parts, and makes no claim about storage", asy
     assert.match(await page.locator(".headline .scope").innerText(), /^Validated: managedBy\. Nothing else is/);
     const text = await page.locator("main").innerText();
     assert.doesNotMatch(text, /created|accepts/);
-    assert.match(await printed(page), /# no objection to managedBy$/m);
+    assert.match(await printed(page), /# the policy allows managedBy$/m);
     await paste(page, `${JOB}status:\n  active: 1\n`.replace("name: pi", "name: pi\n  uid: x"));
     assert.match(await page.locator(".headline .scope").innerText(), /^Validated: managedBy and the status\./);
     for (const [object, why] of [
@@ -217,7 +217,7 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     assert.match(await page.locator("#release option:checked").innerText(), /^1\.33, from the settings/);
     await select(page, "#example", "field/10-field-changed-after-creation");
     assert.equal(await page.inputValue("#release"), "1.37");
-    assert.match(await page.locator(".headline .subject").innerText(), /by Kubernetes 1\.37/);
+    assert.match(await page.locator(".headline .subject").innerText(), /evaluated for Kubernetes 1\.37/);
   });
 });
 

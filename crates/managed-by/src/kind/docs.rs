@@ -42,7 +42,7 @@ impl Kind<'_> {
         rows.map(|row| TransitionDocs {
             from: names(row.from),
             to: row.to.map_or_else(|| "any state".to_owned(), names),
-            writer: row.reconciled_by.as_str(),
+            reconciled_by: row.reconciled_by.as_str(),
             condition: row.condition.as_str(),
             source: row.source.text,
         })
@@ -59,7 +59,7 @@ pub struct TransitionDocs {
     /// The states that the new status must be in.
     pub to: String,
     /// The controller that runs the object, according to `managedBy`.
-    pub writer: &'static str,
+    pub reconciled_by: &'static str,
     /// A further condition on the update.
     pub condition: &'static str,
     /// Upstream functions, files and recordings that show the transition.

@@ -11,7 +11,7 @@ use crate::settings::SettingsErrors;
 /// Maximum request size of PolicyServer: the default limit of its HTTP library, which is not configurable.
 const LARGEST_REQUEST: usize = 2 << 20;
 
-/// Size of an update besides the created object: the rest of the request, and the status, twice.
+/// Space to reserve in an update for what a new object does not contain: the other request fields, and the status of both objects.
 const OVERHEAD: usize = 128 << 10;
 
 /// Maximum object size: an update contains the old and the new object.
