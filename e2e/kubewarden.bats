@@ -1,5 +1,5 @@
 # Tests the chart and deploy/ with Kubewarden's own controller and audit scanner, as the README, docs/tasks and the manifests' comments describe. Tests
-# with the same prefix before the colon depend on each other; the first one removes all policies, except for `teams`. `manifests` and `teams` need the namespace that `readme` creates.
+# with the same prefix before the colon depend on each other. In each group except `teams`, the first test removes all policies. `manifests` and `teams` need the namespace that `readme` creates.
 load lib
 load controllers
 load kubewarden

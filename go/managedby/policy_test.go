@@ -316,7 +316,7 @@ func TestInvalidChanges(t *testing.T) {
 		"no operation":                 {Object: job},
 		"update of nothing":            {Operation: admissionv1.Update, Object: job},
 		"update of a nil pointer":      {Operation: admissionv1.Update, Object: job, OldObject: (*batchv1.Job)(nil)},
-		"create over another":          {Operation: admissionv1.Create, Object: job, OldObject: job},
+		"create with an old object":    {Operation: admissionv1.Create, Object: job, OldObject: job},
 		"create of a status":           {Operation: admissionv1.Create, SubResource: managedby.StatusSubresource, Object: job},
 		"another subresource":          {Operation: admissionv1.Update, SubResource: "scale", Object: job, OldObject: job},
 		"a deletion":                   {Operation: admissionv1.Delete, Object: job, OldObject: job},

@@ -21,7 +21,7 @@ type Verdict struct {
 	// Allowed is true if the request is allowed.
 	Allowed bool
 	// Code is the HTTP status of a denial: 422 for an invalid object, 403 for a write that is forbidden in the namespace or to the
-	// user, 400 for a malformed request.
+	// user, 400 for a malformed request, 503 for a pod whose Job could not be looked up.
 	Code int32
 	// Message is the message for the client if denied, in kube-apiserver's format.
 	Message string
@@ -51,8 +51,9 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 }
 
 // Review returns the verdict that a policy server with the policy's settings would return. A malformed request is denied. An error
-// means that there is no verdict, because the context ended, an object is not valid JSON, or the module failed. Objects as bytes must
-// be valid JSON, as in requests of the API server: Review does not detect all that are not.
+// means that there is no verdict, because the context ended, an object is not valid JSON, or the module failed. Objects as bytes
+// must be valid JSON, as in requests of the API server: Review does not detect all that are not. It cannot look up the Job of a
+// pod.
 func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
 	if request == nil {
 		return nil, errors.New("managedby: review: request is nil")

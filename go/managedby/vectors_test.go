@@ -217,7 +217,7 @@ func TestCheckAgreesWithKubeAPIServer(t *testing.T) {
 				for _, release := range result.Releases {
 					if result.Malformed {
 						if !findings.Denied().Contains(release) {
-							t.Errorf("%s on %s, %s: accepted what cannot be read", v.Case.Name, release, form)
+							t.Errorf("%s on %s, %s: accepted a malformed object", v.Case.Name, release, form)
 						}
 						continue
 					}

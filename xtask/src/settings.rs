@@ -73,7 +73,7 @@ pub(crate) fn schema() -> Result<Value> {
     ] {
         *at(&mut schema, &format!("/properties/{pointer}"))? = value;
     }
-    // If the settings declare no custom kinds, only built-in kinds are valid.
+    // Without `custom_kinds` in the settings, only the kinds that the policy supports out of the box are valid.
     for pointer in [
         "controllers/additionalProperties/properties/kinds/items/enum",
         "builtin_status_writers/propertyNames/enum",

@@ -122,7 +122,7 @@ fn a_job_is_suspended_rescheduled_and_resumed() {
 
 /// The bug kubernetes-sigs/kueue#11614: a suspended Job without a status, which queues can't resume in 1.36.0 and 1.36.1.
 #[test]
-fn a_status_without_suspended_is_found() {
+fn resuming_a_job_without_a_status_is_reported_in_1_36() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
         let findings = cluster.set_suspend(false, "a");

@@ -186,7 +186,7 @@ async fn creates_replaces_and_patches_are_evaluated() {
     let methods = failures
         .iter()
         .map(|message| message.split([' ', ':']).next().unwrap());
-    // The last replacement has a bad name, and changes the field.
+    // The last replace has two failures: `managedBy` has an invalid format, and it is immutable.
     assert_eq!(
         methods.collect::<Vec<_>>(),
         ["PUT", "PATCH", "PATCH", "PATCH", "POST", "PUT", "PUT"]

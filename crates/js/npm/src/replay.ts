@@ -65,7 +65,7 @@ function createReplayer(settings: string, allReleases: boolean): glue.Replayer {
   try {
     return new glue.Replayer(settings, allReleases);
   } catch (error) {
-    // The constructor throws invalid settings as a serialized response.
+    // If the settings are invalid, the constructor throws a serialized error response. parseResponse throws it as a ManagedByError.
     if (typeof error === "string") {
       return parseResponse(error);
     }

@@ -3,7 +3,7 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import type { Text } from "@codemirror/state";
 import type { Schema } from "./schema.js";
 
-/** Path of the cursor: keys from the root, and numbers for list elements. */
+/** Path from the root to the cursor: keys, and 0 for a list element at any index, because all elements share a schema. */
 type Path = (string | 0)[];
 
 const KEY = /^(?<indent>\s*)(?<dashes>(?:- +)*)(?:(?<key>"[^"]*"|'[^']*'|[^\s:#'"-][^:#]*):(?<rest>\s.*|$))?/;

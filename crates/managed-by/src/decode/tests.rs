@@ -128,7 +128,7 @@ fn errors_name_the_path() {
     assert_eq!(error.to_string(), "not JSON: expected UTF-8 at byte 3");
 }
 
-/// `serde_json` reports an error that is found at the end of an object, such as a missing field, behind the object.
+/// For an error found at the end of an object, such as a missing field, `serde_json` reports the position after the object.
 #[test]
 fn errors_at_the_end_of_an_object_have_its_path() {
     #[derive(Debug, Deserialize)]

@@ -38,7 +38,8 @@ prop_compose! {
     }
 }
 
-/// Times with a four-digit year, as JSON requires. JSON drops the fraction of a second, and so must the typed view.
+/// Times with a four-digit year, as RFC 3339 requires. `Time` serializes without fractional seconds, so the typed view must drop
+/// them.
 fn time() -> impl Strategy<Value = Option<Time>> {
     let instant = (-62_135_596_800_i64..253_402_207_200, 0..1_000_000_000);
     prop::option::of(instant.prop_map(|(second, nano)| Time(Timestamp::new(second, nano).unwrap())))
