@@ -126,7 +126,7 @@ EOF
   # kube-apiserver compiles the conditions.
   jq '.webhooks[0].clientConfig = {url: "https://127.0.0.1:1"} | .webhooks[0].failurePolicy = "Ignore"' webhook.json | kubectl apply --server-side -f -
   offline=("${VALUES[@]}" --values "$CHART/ci/offline-values.yaml" --set role=worker)
-  assert_fails_with 'settings.custom_kinds[0].versions: the versions of workflows.argoproj.io' offline "${offline[@]}"
+  assert_fails_with 'settings.custom_kinds[0].versions: must list the versions of workflows.argoproj.io' offline "${offline[@]}"
 }
 
 @test "Helm rejects invalid settings" {

@@ -94,7 +94,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 }
 
 # pods/README.md. tenant.bats tests successful look-ups.
-@test "deploy/pods.yml: on_lookup_failure decides if a Job cannot be looked up" {
+@test "deploy/pods.yml: on_lookup_failure applies when a Job cannot be looked up" {
   require_programs etcd kube-apiserver
   start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG

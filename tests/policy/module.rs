@@ -49,7 +49,7 @@ fn metadata_can_be_read_back() {
 }
 
 #[test]
-fn protocol_version_matches_metadata() {
+fn protocol_version_is_v1() {
     assert_eq!(GUEST.protocol_version().unwrap(), "v1");
 }
 

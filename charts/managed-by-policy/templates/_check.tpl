@@ -9,11 +9,11 @@
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
 {{- if and (eq $root.Values.kubernetesVersion "auto") (not (include "managed-by.hasClusterVersions" $root)) -}}
-  {{- $problems = append $problems (printf "kubernetesVersion: the release of the API server, such as %q, because Helm can't detect it without a cluster; %q %s"
-    (include "managed-by.newestRelease" $root) "" "denies only what every release denies") -}}
+  {{- $problems = append $problems (printf "kubernetesVersion: must be the release of the API server, such as %q, or %q to deny only what every release denies: Helm can't detect the release without a cluster"
+    (include "managed-by.newestRelease" $root) "") -}}
 {{- end -}}
 {{- if and $canLookUp (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
-  {{- $problems = append $problems (printf "kubewardenNamespace: the namespace of Kubewarden, because namespace %q does not exist"
+  {{- $problems = append $problems (printf "kubewardenNamespace: must be the namespace of Kubewarden; namespace %q does not exist"
     $root.Values.kubewardenNamespace) -}}
 {{- end -}}
 {{- $problems = concat $problems (include "managed-by.namespaceProblems" $root | fromJsonArray) -}}

@@ -26,7 +26,7 @@ The result is JSON with three lists:
 {{- range $index, $kind := (default dict .Values.settings).custom_kinds -}}
   {{- $versions := default (include "managed-by.servedVersions" (list $root .) | fromJsonArray) .versions -}}
   {{- if empty $versions -}}
-    {{- $problems = append $problems (printf "settings.custom_kinds[%d].versions: the versions of %s.%s that the API server serves"
+    {{- $problems = append $problems (printf "settings.custom_kinds[%d].versions: must list the versions of %s.%s that the API server serves"
       $index .plural .group) -}}
   {{- end -}}
   {{- $path := default "spec.managedBy" .managed_by_path -}}

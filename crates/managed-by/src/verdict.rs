@@ -12,10 +12,10 @@ use crate::rule::pods::LookupFailed;
 use crate::settings::{OnLookupFailure, Role, Settings, SettingsErrors};
 use crate::upstream::go;
 
-/// Maximum length of a warning in bytes. kube-apiserver truncates longer ones.
+/// Maximum length of a warning in bytes. If all warnings of a response exceed 4,096 characters, kube-apiserver truncates each to 256.
 const MAX_WARNING: usize = 256;
 
-/// Maximum number of warnings, not counting `upstream_rules_warning`: kube-apiserver forwards 4,096 bytes of warnings in total.
+/// Maximum number of warnings, not counting `upstream_rules_warning`, so that kube-apiserver forwards all of them untruncated.
 const MAX_WARNINGS: usize = 15;
 
 /// Maximum length of an audit annotation in bytes. The API server has no limit, but audit backends do.
@@ -246,7 +246,7 @@ pub(crate) fn merge_verdicts<'a>(
             }
         }
     }
-    // Same limit as for one release, plus the warning with the rule ids.
+    // Same limit as for one release with a warning about the rule ids.
     verdict.warnings.truncate(MAX_WARNINGS + 1);
     if let Some(code) = code {
         let message = status_message(request, denials, code == 403);

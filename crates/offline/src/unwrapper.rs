@@ -34,7 +34,7 @@ struct DockerLine {
 }
 
 impl Unwrapper {
-    /// Appends the contents of the next bytes to `to`.
+    /// Unwraps the next chunk of input and appends the result to `to`. `is_last` flushes an incomplete line or event.
     pub fn push(&mut self, bytes: &[u8], is_last: bool, to: &mut Vec<u8>) {
         let Some(format) = self.format else {
             self.line.extend_from_slice(bytes);

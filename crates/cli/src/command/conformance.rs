@@ -37,7 +37,9 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
             replay.for_each_request(&documents, batch.reorder_window, |position, request| {
                 let request = match request {
                     Ok(request) => request,
-                    Err((object, skipped)) => return errors.skip(&position, object, skipped),
+                    Err((object, skipped)) => {
+                        return errors.report_skipped(&position, object, skipped);
+                    }
                 };
                 let file = recording.files.get(position.source);
                 let recorded_at = WriteLocation {
@@ -53,7 +55,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
                     .flatten();
                 if let Err(message) = added {
                     let skipped = SkippedRecord::new(SkipReason::Malformed, message);
-                    errors.skip(&position, &request.object_ref(), &skipped);
+                    errors.report_skipped(&position, &request.object_ref(), &skipped);
                 }
             });
         Ok(held_back)

@@ -99,7 +99,7 @@ impl Errors {
     }
 
     /// Reports a skipped record, up to the limit for its file and reason.
-    pub(super) fn skip(
+    pub(super) fn report_skipped(
         &mut self,
         position: &RecordPosition,
         object: &ObjectRef,

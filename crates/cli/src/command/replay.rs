@@ -76,7 +76,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
 fn to_request_result(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Option<RequestResult> {
     let request = match step.result {
         StepResult::Skipped(skipped) => {
-            errors.skip(&step.position, &step.object, &skipped);
+            errors.report_skipped(&step.position, &step.object, &skipped);
             return None;
         }
         StepResult::Evaluated(request) => request,

@@ -24,7 +24,7 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliErro
             let object = ObjectRef::default();
             recording
                 .bar
-                .suspend(|| errors.skip(&position, &object, &skipped));
+                .suspend(|| errors.report_skipped(&position, &object, &skipped));
         });
         recording
             .bar

@@ -19,8 +19,8 @@ pub(crate) fn print(proposal: &WritersProposal, quiet: bool) -> Result<(), CliEr
     if proposal.totals.unknown_reconciler > 0 {
         let writes = pluralize(proposal.totals.unknown_reconciler, "status write");
         anstream::eprintln!(
-            "error: {writes} in audit events without the object: raise the audit level to RequestResponse, or select their kinds in the policy, \
-             in any mode"
+            "error: {writes} in audit events that do not show whether the object is delegated: raise the audit level to RequestResponse, or apply \
+             the policy to these kinds (mode monitor is sufficient)"
         );
     }
     if proposal.totals.writes == 0 {

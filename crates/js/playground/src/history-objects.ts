@@ -56,5 +56,7 @@ function objectIn(text: string): Document | undefined {
 
 function isObjectOf(candidate: Document, { object }: ReplayStep): boolean {
   const { name, namespace } = (candidate["metadata"] ?? {}) as Document;
-  return candidate["kind"] === object.kind && name === object.name && (namespace ?? "") === object.namespace;
+  const apiVersion = String(candidate["apiVersion"]);
+  const group = apiVersion.includes("/") ? apiVersion.split("/", 1)[0] : "";
+  return group === object.group && candidate["kind"] === object.kind && name === object.name && (namespace ?? "") === object.namespace;
 }

@@ -36,7 +36,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     if pruned_in.contains(&version) {
         let group_version = go::quote(&format!("{}/{version}", context.kind.group));
         let detail = format!(
-            "{group_version} does not have this field, so this write removes it: use another version"
+            "{group_version} does not have this field, so a write in this version removes it: use another version"
         );
         let error = FieldError::invalid(context.path(), BadValue::Omitted, detail);
         if matches!(
