@@ -154,7 +154,7 @@ test("examples in the documentation print the documented output", () => {
       count += 1;
     }
   }
-  assert.equal(count, 4);
+  assert.equal(count, 3);
 });
 
 test("the documented test of a controller fails with the missing condition", () => {
