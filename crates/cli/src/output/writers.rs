@@ -194,8 +194,8 @@ fn rejection(error: &str) -> String {
     format!("rejected by the settings: {}", escape_control(error))
 }
 
-/// Returns true for a user that is neither a service account nor a Kubernetes component. Exceptions are the admin user of
-/// some distributions and the anonymous user.
+/// Returns true unless the name starts with `system:`, as for service accounts and Kubernetes components. Also returns true for
+/// `system:admin`, the admin user of some distributions, and for `system:anonymous`.
 fn looks_like_person(user: &str) -> bool {
     !user.starts_with("system:") || ["system:admin", "system:anonymous"].contains(&user)
 }

@@ -12,7 +12,7 @@ const VERSIONS: &[&str] = &["v1", "v1beta1"];
 const CHECKS: &str =
     "a webhook checks immutability, but neither the format nor changes of the status";
 
-const UNCHECKED: &str = "only an event filter keeps the built-in controller away from delegated objects, so events of their children can still start it";
+const UNCHECKED: &str = "the built-in controller ignores delegated objects only in an event filter, so events of their children can still trigger a reconcile";
 
 /// Outcomes that are the two values of one condition.
 const OUTCOME: OutcomeProfile<'static> = OutcomeProfile {

@@ -17,9 +17,12 @@ pub(crate) struct Time {
 impl Time {
     /// Parses RFC 3339 like `metav1.Time`, with `time.Parse(time.RFC3339, ...)`. Go accepts more than the standard: a one-digit
     /// hour, a comma before a fraction, offsets of up to 24:60.
+    ///
+    /// Also parses years before 0 and after 9999. Go rejects them, but `metav1.Time` marshals such times to UTC, so webhooks
+    /// receive them for `9999-12-31T23:59:59-01:00`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut at = Cursor(text.as_bytes());
-        let year = at.number(4)?;
+        let year = at.year()?;
         at.byte(b'-')?;
         let month = at.number(2).filter(|m| (1..=12).contains(m))?;
         at.byte(b'-')?;
@@ -41,9 +44,9 @@ impl Time {
             .wrapping_add(minute)
             .wrapping_mul(60)
             .wrapping_add(second);
-        let seconds = days.wrapping_sub(DAYS_TO_1970).wrapping_mul(DAY);
+        let seconds = days.wrapping_sub(DAYS_TO_1970).checked_mul(DAY)?;
         Some(Self {
-            seconds: seconds.wrapping_add(second_of_day).wrapping_sub(offset),
+            seconds: seconds.checked_add(second_of_day)?.checked_sub(offset)?,
             nanoseconds,
         })
     }
@@ -105,9 +108,8 @@ impl Time {
     fn civil(self) -> Civil {
         let days = self.seconds.div_euclid(DAY).wrapping_add(DAYS_TO_1970);
         let second_of_day = self.seconds.rem_euclid(DAY);
-        // An upper bound, because each year counts as 365 days (366 before the year 0): up to 3 years too high in 2026, 8 in 9999.
-        // The loop corrects it.
-        let years = days.div_euclid(365).max(days.div_euclid(366));
+        // 400 years have 146,097 days. The estimate can be a year too low, and the loop corrects one that is too high.
+        let years = days.wrapping_mul(400).div_euclid(146_097);
         let mut year = years.wrapping_add(1);
         while days_before(year, 1) > days {
             year = year.wrapping_sub(1);
@@ -182,6 +184,20 @@ impl Cursor<'_> {
         (*first == wanted).then(|| self.0 = rest)
     }
 
+    /// Parses a year as [`Year`] formats it: four digits, or more without leading zeros.
+    fn year(&mut self) -> Option<i64> {
+        let is_negative = self.byte(b'-').is_some();
+        let digits = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
+        let is_padded = self.0.first() == Some(&b'0');
+        let digits = Some(digits).filter(|n| *n == 4 || (5..=12).contains(n) && !is_padded)?;
+        let year = self.number(digits)?;
+        Some(if is_negative {
+            year.wrapping_neg()
+        } else {
+            year
+        })
+    }
+
     /// Parses a number with exactly this many digits.
     fn number(&mut self, digits: usize) -> Option<i64> {
         let (number, rest) = self.0.split_at_checked(digits)?;
@@ -249,6 +265,21 @@ mod tests {
             let go = cells.next().zip(cells.next());
             let go = go.map(|(text, json)| (text.to_owned(), json.to_owned()));
             assert_eq!(printed, go, "{row}");
+            if let Some((_, json)) = go.filter(|(_, json)| json != "null") {
+                let marshaled = Time::parse(json.trim_matches('"'));
+                assert_eq!(marshaled.map(Time::json), Some(json), "{row}");
+            }
+        }
+    }
+
+    /// A protobuf client can write any second.
+    #[test]
+    fn the_first_and_last_days_survive_a_round_trip() {
+        for text in [
+            "-292277022657-01-28T00:00:00Z",
+            "292277026596-12-04T15:30:07Z",
+        ] {
+            assert_eq!(Time::parse(text).unwrap().json(), format!("\"{text}\""));
         }
     }
 
