@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use managed_by::Release;
+use managed_by::{Release, ReleaseSet};
 use managed_by_offline::Tally;
 use managed_by_offline::replay::{StatusWriter, WriterTotals};
 
@@ -15,6 +15,8 @@ use crate::report::RequestResult;
 pub(crate) struct ReplaySummary {
     /// The evaluated release, if the settings select one.
     pub(crate) release: Option<Release>,
+    /// The releases whose verdicts can differ.
+    pub(crate) releases: ReleaseSet,
     /// The files, by index.
     pub(crate) files: Vec<Arc<str>>,
     pub(crate) tally: Tally,

@@ -23,6 +23,9 @@ func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
 	policy, err := managedby.New(t.Context(), options...)
 	if err != nil {
 		t.Errorf("%v", err)
+		return admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+			return admission.Errored(http.StatusInternalServerError, err)
+		})
 	}
 	// There is no caller to report, because the code under test calls the API server.
 	reporter := report.New(t, report.Options{})

@@ -26,6 +26,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
     let recording = Recording::new(&args.files, quiet);
     let mut summary = ReplaySummary {
         release: settings.release(),
+        releases: settings.releases(),
         files: recording.files.clone(),
         ..ReplaySummary::default()
     };

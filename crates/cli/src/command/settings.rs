@@ -62,6 +62,11 @@ impl ResolvedSettings {
         release.filter(|_| self.releases.is_none())
     }
 
+    /// Returns the selected releases, or all.
+    pub(super) fn releases(&self) -> ReleaseSet {
+        self.releases.unwrap_or_else(ReleaseSet::all)
+    }
+
     /// Parses the settings.
     ///
     /// # Errors

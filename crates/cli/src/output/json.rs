@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use managed_by::{Decision, ReleaseSet};
+use managed_by::Decision;
 use managed_by_offline::{ObjectReport, RecordPosition, ReleaseDecisions};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -146,7 +146,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             audit_annotations: Vec::new(),
             findings: vec![finding],
             releases: row.releases.map(|denied| ReleaseDecisions {
-                allowed: ReleaseSet::all().difference(denied),
+                allowed: summary.releases.difference(denied),
                 denied,
             }),
         };

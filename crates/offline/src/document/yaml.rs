@@ -247,7 +247,12 @@ impl<'t> Builder<'_, 't> {
         });
         let invalid_key = || self.malformed(span.start, "invalid key: expected a string");
         match event {
-            Event::Scalar(text, style, ..) if is_key => {
+            Event::Scalar(text, style, anchor, tag) if is_key => {
+                // An alias can use the key as a value.
+                let anchored = match anchor {
+                    0 => None,
+                    _ => Some(self.scalar(text.clone(), style, tag.as_deref(), span.start)?),
+                };
                 let is_plain = style == ScalarStyle::Plain;
                 let is_merge = is_plain && text == "<<";
                 let text = match is_plain.then(|| resolve(&text)) {
@@ -256,6 +261,10 @@ impl<'t> Builder<'_, 't> {
                     Some(Scalar::Null) => return Err(invalid_key()),
                     Some(Scalar::NonFinite | Scalar::Text) | None => text,
                 };
+                if let Some(value) = anchored {
+                    let node = self.add(bytes.clone(), value);
+                    self.anchors.insert(anchor, node);
+                }
                 self.set_key(text, bytes, is_merge);
                 Ok(())
             }
