@@ -128,9 +128,9 @@ verify-msrv: setup # Check the library and managed-by-kube with their MSRV
 verify-generated: setup # Fail if generated files are out of date (checks Go's character table only if the installed Go has the same Unicode version)
 	@$(XTASK) generate --check
 	@if command -v go >/dev/null; then \
-		mkdir -p target && go run ./parity/printable/main.go > target/printable.rs && \
+		mkdir -p target && go run ./parity/printable/main.go > target/printable.rs || exit 1; \
 		if [ "$$(grep -o 'Unicode [0-9.]*' target/printable.rs)" = "$$(grep -o 'Unicode [0-9.]*' $(PRINTABLE))" ]; then \
-			diff target/printable.rs $(PRINTABLE); \
+			diff target/printable.rs $(PRINTABLE) || exit 1; \
 		fi; \
 		$(HELM_DOCS) --dry-run 2>/dev/null | diff - $(CHART)/README.md || { echo "$(CHART)/README.md is out of date, run \`make generate\`"; exit 1; }; \
 	fi

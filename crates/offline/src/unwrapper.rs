@@ -31,6 +31,26 @@ const SNIFFED: usize = 24;
 #[derive(Deserialize)]
 struct DockerLine {
     log: String,
+    #[serde(default)]
+    stream: String,
+}
+
+/// The text of a line, without its wrapper.
+#[derive(Default)]
+struct Line {
+    text: Vec<u8>,
+    /// True if the next line continues the text.
+    continues: bool,
+    is_stderr: bool,
+}
+
+impl From<Vec<u8>> for Line {
+    fn from(text: Vec<u8>) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
 }
 
 impl Unwrapper {
@@ -67,24 +87,22 @@ impl Unwrapper {
 
     fn end_line(&mut self, format: Format, to: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
-        // Lines of the other stream may interrupt an event.
-        let stream = line.split(|byte| *byte == b' ').nth(1);
-        let is_stderr = matches!(format, Format::TimestampPrefix) && stream == Some(b"stderr");
-        if !self.event.is_empty() && is_stderr != self.is_stderr {
-            return to.push(b'\n');
-        }
-        self.is_stderr = is_stderr;
-        let (text, continues) = match format {
-            Format::Plain => (line, false),
+        let line = match format {
+            Format::Plain => line.into(),
             Format::TimestampPrefix => parse_prefixed_line(&line),
             Format::Docker => parse_docker_line(&line),
-            Format::FilterLogEvents => (parse_message_line(&line), false),
+            Format::FilterLogEvents => parse_message_line(&line).into(),
         };
-        // Other programs may write to the same log.
-        if !self.event.is_empty() || text.starts_with(b"{") {
-            self.event.extend_from_slice(&text);
+        // Lines of the other stream may interrupt an event.
+        if !self.event.is_empty() && line.is_stderr != self.is_stderr {
+            return to.push(b'\n');
         }
-        if !continues {
+        self.is_stderr = line.is_stderr;
+        // Other programs may write to the same log.
+        if !self.event.is_empty() || line.text.starts_with(b"{") {
+            self.event.extend_from_slice(&line.text);
+        }
+        if !line.continues {
             to.append(&mut self.event);
         }
         to.push(b'\n');
@@ -114,26 +132,32 @@ impl Format {
 
 /// Parses `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` instead of `F` if the next line continues the text, and
 /// `2026-11-22T13:10:37.429Z {...}`.
-fn parse_prefixed_line(line: &[u8]) -> (Vec<u8>, bool) {
+fn parse_prefixed_line(line: &[u8]) -> Line {
     let mut words = line.splitn(4, |byte| *byte == b' ');
     let (_, stream, tag, text) = (words.next(), words.next(), words.next(), words.next());
-    if let (Some(b"stdout" | b"stderr"), Some(tag), Some(text)) = (stream, tag, text) {
-        return (text.to_owned(), tag.first() == Some(&b'P'));
+    if let (Some(stream @ (b"stdout" | b"stderr")), Some(tag), Some(text)) = (stream, tag, text) {
+        return Line {
+            text: text.to_owned(),
+            continues: tag.first() == Some(&b'P'),
+            is_stderr: stream == b"stderr",
+        };
     }
     let start = memchr::memchr(b'{', line).unwrap_or(line.len());
-    (line.get(start..).unwrap_or_default().to_owned(), false)
+    line.get(start..).unwrap_or_default().to_owned().into()
 }
 
 /// Parses `{"log":"{...}\n","stream":"stdout","time":"..."}`. Without a line end in `log`, the next line continues the
 /// text.
-fn parse_docker_line(line: &[u8]) -> (Vec<u8>, bool) {
-    match serde_json::from_slice::<DockerLine>(line) {
-        Ok(DockerLine { log }) => match log.strip_suffix('\n') {
-            Some(text) => (text.as_bytes().to_owned(), false),
-            None => (log.into_bytes(), true),
-        },
-        // The error is reported when the line is parsed.
-        Err(_) => (line.to_owned(), false),
+fn parse_docker_line(line: &[u8]) -> Line {
+    // The error is reported when the line is parsed.
+    let Ok(DockerLine { log, stream }) = serde_json::from_slice(line) else {
+        return line.to_owned().into();
+    };
+    let text = log.strip_suffix('\n');
+    Line {
+        continues: text.is_none(),
+        text: text.unwrap_or(&log).as_bytes().to_owned(),
+        is_stderr: stream == "stderr",
     }
 }
 
@@ -196,11 +220,11 @@ mod tests {
             ),
             (
                 format!(
-                    "{{\"log\":{},\"time\":\"x\"}}\n{{\"log\":{},\"time\":\"x\"}}\n",
+                    "{{\"log\":{},\"time\":\"x\"}}\n{{\"log\":\"I1122\\n\",\"stream\":\"stderr\"}}\n{{\"log\":{},\"time\":\"x\"}}\n",
                     serde_json::to_string(start).unwrap(),
                     serde_json::to_string(&format!("{end}\n")).unwrap()
                 ),
-                format!("\n{event}\n"),
+                format!("\n\n{event}\n"),
             ),
             (
                 format!(
