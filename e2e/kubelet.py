@@ -5,7 +5,7 @@ milliseconds, or `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists
 PolicyServer: each pod of its Deployments is a real process with its own address, and with the pod's environment, ConfigMaps and Secrets. The addresses
 contain the number of the cluster.
 
-The tests use this program because a real kubelet requires containers.
+The tests use this program because a real kubelet requires a container runtime.
 """
 
 import base64, ctypes, datetime, http.client, json, os, signal, ssl, subprocess, sys, time, urllib.request

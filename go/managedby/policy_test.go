@@ -254,7 +254,7 @@ func TestSettingsInYAML(t *testing.T) {
 	settings := managedby.WithSettings([]byte("controllers:\n  acme.io/runner: {}  # ours\n"))
 	findings, err := newPolicy(t, settings).CheckCreate(t.Context(), delegated())
 	if err != nil || rules(findings.All) != "managed-by/allowed" {
-		t.Errorf("%v, %v", findings, err)
+		t.Errorf("CheckCreate with settings in YAML: got findings %v, error %v; want the rule managed-by/allowed", findings, err)
 	}
 	for text, want := range map[string]string{"a: 1\na: 2\n": "already set", "role: hub\n": "role", "\tx": "settings: "} {
 		if _, err := managedby.New(t.Context(), managedby.WithSettings([]byte(text))); err == nil || !strings.Contains(err.Error(), want) {
@@ -373,7 +373,7 @@ func TestReview(t *testing.T) {
 	if verdict.Allowed || verdict.Code != 422 || rules(verdict.Findings) != "managed-by/allowed" || verdict.Findings[0].Upstream ||
 		verdict.AuditAnnotations["denied"] != "managed-by/allowed spec.managedBy" || verdict.AuditAnnotations["mode"] != "Delegated" ||
 		response.UID != "7" || response.Allowed || response.Result.Code != 422 || response.Result.Message != verdict.Message {
-		t.Errorf("%+v\n%+v", verdict, response)
+		t.Errorf("Review: got verdict %+v\nresponse %+v\nwant code 422 in both, and the finding managed-by/allowed", verdict, response)
 	}
 
 	request.Object = runtime.RawExtension{Object: delegated()}
@@ -550,9 +550,9 @@ func TestReleasesPrintAsRanges(t *testing.T) {
 		}
 	}
 	if since := managedby.Since(managedby.V1_35); since.String() != "1.35 to 1.37" || managedby.Since("1.29") != nil {
-		t.Errorf("since 1.35: %v", since)
+		t.Errorf("Since(\"1.35\") = %v, want 1.35 to 1.37; Since(\"1.29\") = %v, want none", since, managedby.Since("1.29"))
 	}
 	if release, err := managedby.ParseRelease("1.36"); err != nil || release != managedby.V1_36 {
-		t.Errorf("%v, %v", release, err)
+		t.Errorf("ParseRelease(\"1.36\") = %v, %v; want 1.36", release, err)
 	}
 }

@@ -13,7 +13,8 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     let near = |edits: usize, c: &str| edits.saturating_mul(3) <= c.len().max(word.len());
     candidates
         .into_iter()
-        // The edit distance is at least the difference of the lengths. These are in bytes, so other words than ASCII may lack a suggestion.
+        // The edit distance is at least the difference of the lengths. Lengths are in bytes, so non-ASCII words may get no
+        // suggestion.
         .filter(|c| near(c.len().abs_diff(word.len()), c))
         .map(|c| (strsim::osa_distance(&word, &c.to_ascii_lowercase()), c))
         .filter(|&(edits, c)| near(edits, c))
@@ -21,8 +22,8 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, c)| c)
 }
 
-/// Returns the nearest candidate like [`nearest`], for names of the form `domain/path`. If only the domain is wrong or missing, a
-/// candidate with the same path matches.
+/// Returns the nearest candidate like [`nearest`], for names of the form `domain/path`. If no whole name is near, compares only the
+/// paths, because the domain may be wrong or missing.
 pub fn nearest_name<'c>(
     word: &str,
     names: impl IntoIterator<Item = &'c str> + Clone,

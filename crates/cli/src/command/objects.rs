@@ -218,10 +218,10 @@ impl LocatedObject<'_, '_> {
             let mut is_used = false;
             for result in &mut *outcomes {
                 result.suppress(|finding| {
-                    let is_excepted = finding.reported.rule.id() == rule;
-                    is_used |= is_excepted;
+                    let is_match = finding.reported.rule.id() == rule;
+                    is_used |= is_match;
                     let reason = reason.clone();
-                    is_excepted.then_some(Suppression::Exception { reason })
+                    is_match.then_some(Suppression::Exception { reason })
                 });
             }
             if !is_used {

@@ -163,7 +163,7 @@ fn check_one(input: &Input, cel: bool, report: &mut Report) -> Result<(), Diagno
     }
     for other in &others {
         let (span, _) = locate_key(&text, &other.document, &other.path);
-        let text = "not checked: not a module of this project";
+        let text = "not checked: settings of another policy";
         report.add_hint(text.to_owned(), || format!("{}:{}", input.name, span.line));
     }
     Ok(())

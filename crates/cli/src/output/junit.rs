@@ -73,7 +73,7 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
     case.set_classname(&*escape_control(&result.object.kind_and_group()));
     output.extend(result.findings.iter().filter_map(|finding| {
         let reason = match finding.suppression.as_ref()? {
-            Suppression::Exception { reason } => format!("excepted ({reason})"),
+            Suppression::Exception { reason } => format!("suppressed by an exception ({reason})"),
             Suppression::Baseline => "in the baseline".to_owned(),
         };
         let (text, id) = (&finding.reported.message, finding.reported.rule.id());

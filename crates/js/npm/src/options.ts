@@ -33,7 +33,7 @@ function isSetTo(options: Record<string, unknown>, name: string, validValue: str
 function stringOption(options: Record<string, unknown>, name: string): string {
   const value = options[name] ?? "";
   if (typeof value !== "string") {
-    throw invalidArgument(`options.${name}`, "expected text");
+    throw invalidArgument(`options.${name}`, "expected a string");
   }
   return value;
 }

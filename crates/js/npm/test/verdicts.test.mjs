@@ -100,8 +100,8 @@ test("lint and diff return review's verdict, with all rules enabled", async () =
   for await (const { name, request: text, settings, response } of lines("target/expected.ndjson")) {
     const request = JSON.parse(text);
     const { operation, subResource = "", object, oldObject, userInfo, namespace } = request;
-    const isKnown = response.audit_annotations !== undefined || response.accepted;
-    if (name.includes(":") || !["CREATE", "UPDATE"].includes(operation) || !["", "status"].includes(subResource) || !isKnown) {
+    const isWellFormed = response.audit_annotations !== undefined || response.accepted;
+    if (name.includes(":") || !["CREATE", "UPDATE"].includes(operation) || !["", "status"].includes(subResource) || !isWellFormed) {
       continue;
     }
     const options = { username: userInfo.username, groups: userInfo.groups, namespace: namespace ?? "" };

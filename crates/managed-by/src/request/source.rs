@@ -20,7 +20,7 @@ pub(crate) enum RequestSource<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectPair<T> {
     pub(super) object: T,
-    /// True for a create, whose status the API server drops.
+    /// True for a create that is not an admission request: its object may still have the status, which the API server drops.
     pub(super) is_create: bool,
     pub(super) old: Option<T>,
 }

@@ -34,7 +34,7 @@ impl<'a> ObjectBuilder<'a> {
             if self.templates == MAX_TEMPLATES.saturating_add(1) {
                 let kind = match *template {
                     Template::Spec(kind) | Template::Object(kind) => kind,
-                    // The kind of the template is unknown.
+                    // A placeholder, because the kind is unknown. The finding for a skipped template does not name it.
                     Template::Any => &JOB,
                 };
                 self.nested
@@ -57,7 +57,7 @@ impl<'a> ObjectBuilder<'a> {
         let mut object = TemplateObject {
             kind,
             api_version: None,
-            name: None,
+            kind_name: None,
             spec: None,
             path,
             builder: self,
@@ -145,7 +145,7 @@ impl<'a> DeserializeSeed<'a> for NestedSpec<'_, 'a> {
 struct TemplateObject<'r, 'a> {
     kind: Option<&'a Kind<'a>>,
     api_version: Option<Cow<'a, str>>,
-    name: Option<Cow<'a, str>>,
+    kind_name: Option<Cow<'a, str>>,
     /// Spec, if it comes before the kind.
     spec: Option<Raw<'a>>,
     path: &'r Path<'r>,
@@ -156,7 +156,7 @@ impl<'a> TemplateObject<'_, 'a> {
     /// Returns the kind of its `apiVersion` and `kind`, if it is known and the version has the field.
     fn known_kind(&self) -> Option<&'a Kind<'a>> {
         let (group, version) = self.api_version.as_deref()?.split_once('/')?;
-        let kind = Kind::find(group, version, self.name.as_deref()?)?;
+        let kind = Kind::find(group, version, self.kind_name.as_deref()?)?;
         (!kind.pruned_in.contains(&version)).then_some(kind)
     }
 }
@@ -174,7 +174,7 @@ impl<'a> VisitContainer<'a> for TemplateObject<'_, 'a> {
                     None => self.spec = Some(map.next_value()?),
                 },
                 ("apiVersion", None) => self.api_version = map.next_value::<Raw<'a>>()?.string(),
-                ("kind", None) => self.name = map.next_value::<Raw<'a>>()?.string(),
+                ("kind", None) => self.kind_name = map.next_value::<Raw<'a>>()?.string(),
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
