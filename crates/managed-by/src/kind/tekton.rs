@@ -10,7 +10,7 @@ use super::{Kind, KindDocs, OptionalDocs, StatusRules, TEKTON_PIPELINE, ValueCon
 const VERSIONS: &[&str] = &["v1", "v1beta1"];
 
 const CHECKS: &str =
-    "a webhook checks immutability, but neither the format nor changes of the status";
+    "a webhook checks immutability, but neither the format nor changes to the status";
 
 const UNCHECKED: &str = "the built-in controller ignores delegated objects only in an event filter, so events of their children can still trigger a reconcile";
 
