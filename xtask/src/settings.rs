@@ -125,7 +125,7 @@ PolicyServer [does not start](../tasks/upgrade.md#wait-until-the-change-is-activ
         let error = settings_error(&from_str(rejected)?);
         write!(
             text,
-            "\n## `{path}`\n\n{about}\n\n- Values: {values}\n- Default: {default}\n\n```yaml\n{}```\n\nRefused:\n\n\
+            "\n## `{path}`\n\n{about}\n\n- Values: {values}\n- Default: {default}\n\n```yaml\n{}```\n\nInvalid:\n\n\
              ```yaml\n{}```\n\n```text\n{}\n```\n",
             yaml(accepted)?,
             yaml(rejected)?,

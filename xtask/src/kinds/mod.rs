@@ -79,11 +79,20 @@ fn sections() -> Result<String> {
         let docs = kind.docs();
         let mut lines = vec![
             format!("Checked upstream: {}", docs.checks),
-            format!("Denied here: {}", rules_with_level(kind, Enforcement::Deny)),
-            format!("Warned here: {}", rules_with_level(kind, Enforcement::Warn)),
+            format!(
+                "Rules that deny: {}",
+                rules_with_level(kind, Enforcement::Deny)
+            ),
+            format!(
+                "Rules that warn: {}",
+                rules_with_level(kind, Enforcement::Warn)
+            ),
             format!("Known gaps: {}", docs.unchecked),
         ];
-        lines.retain(|line| !line.ends_with(" here: nothing") && !line.ends_with(NO_CONTROLLER));
+        lines.retain(|line| {
+            let is_empty = line.starts_with("Rules that ") && line.ends_with(": nothing");
+            !is_empty && !line.ends_with(NO_CONTROLLER)
+        });
         match sections.last_mut().filter(|(_, last)| *last == lines) {
             Some((names, _)) => write!(names, ", {}", name(kind))?,
             None => sections.push((name(kind), lines)),
@@ -100,7 +109,7 @@ fn sections() -> Result<String> {
                 None => writeln!(text, "- {line}.")?,
             }
             // Lines about this policy are repeated for each kind.
-            if line.len() > 80 && !label.ends_with(" here") {
+            if line.len() > 80 && !label.starts_with("Rules that ") {
                 long_lines.push((line, names));
             }
         }

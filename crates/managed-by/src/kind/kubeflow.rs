@@ -82,8 +82,7 @@ const DUAL_SOURCE: &str = "Training Operator's controllers (source code of 1.9.4
 const MPI_SOURCE: &str =
     "as for XGBoostJob, but either outcome has a completion time (`UpdateJobStatus`)";
 
-const WEBHOOK: &str =
-    "a webhook checks for one of two values and for immutability, but not the status";
+const WEBHOOK: &str = "a webhook allows two values and checks immutability, but not the status";
 
 const NO_CONTROLLER: &str = "nothing checks that the external controller exists";
 
@@ -108,7 +107,7 @@ pub(super) static PY_TORCH_JOB: Kind<'static> = Kind {
     plural: "pytorchjobs",
     status: StatusRules::Custom(&PY_TORCH_STATUS),
     docs: OptionalDocs::new(KindDocs {
-        checks: "a webhook checks for one of two values. The field may change",
+        checks: "a webhook allows two values. The field may change",
         unchecked: NO_CONTROLLER,
         source: DUAL_SOURCE,
     }),

@@ -15,7 +15,7 @@ const VERSIONS: &[&str] = &["v1", "v1alpha1"];
 const CONSTRAINT: ValueConstraint<'static> =
     ValueConstraint::OneOf(&[KUBERAY_OPERATOR, MULTIKUEUE]);
 
-const CHECKS: &str = "CEL checks for one of two values, and that a set value does not change. It does not detect that the field is added or removed";
+const CHECKS: &str = "CEL allows two values, and denies changes to a set value, but not adding or removing the field";
 
 const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` checks only the version (if `role`, `controllers` or `namespaces` is set, it denies updates)";
 

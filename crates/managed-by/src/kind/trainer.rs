@@ -52,7 +52,7 @@ pub(super) static TRAIN_JOB: Kind<'static> = Kind {
         ..StatusProfile::EMPTY
     }),
     docs: OptionalDocs::new(KindDocs {
-        checks: "CEL checks for one of two values and for immutability, and the schema for negative counters. The field defaults to the reserved value",
+        checks: "CEL allows two values and checks immutability, and the schema rejects negative counters. The field defaults to the reserved value",
         unchecked: "Trainer 2.0 to 2.2 runs the TrainJob regardless of the field",
         source: "trainjob_controller.go at 2.0.0 to 2.3.0. A deadline may fail a TrainJob that is Complete. 2.1 creates the missing JobSet of a Complete TrainJob again, which may fail. 2.1 to 2.3 remove a failure, unless a deadline caused it (`removeFailedCondition`)",
     }),
