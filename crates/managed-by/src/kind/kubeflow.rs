@@ -172,7 +172,7 @@ pub(super) static MPI_JOB: Kind<'static> = Kind {
     constraint: ValueConstraint::Any,
     status: StatusRules::Custom(&MPI_STATUS),
     docs: OptionalDocs::new(KindDocs {
-        checks: "nothing: the controller checks the value only after it has decided not to run the object",
+        checks: "nothing; the controller checks the value only after it has decided not to run the object",
         unchecked: NO_CONTROLLER,
         source: "mpi_job_controller.go at 0.6.0 and 0.8.0. An MPIJob is finished if it has an outcome and a completion time. An evicted worker fails it without that time, and a later success replaces the failure",
     }),
