@@ -64,10 +64,10 @@ FORMATS = {
     "a JSON list, as kubectl prints it": ('{\n    "apiVersion": "v1",\n    "items": [\n', ",\n", '\n    ],\n    "kind": "List"\n}\n',
                                           lambda job: json.dumps(job, indent=4)),
     "JSON lines": ("", "\n", "\n", one_line),
-    "a JSON list in one line": (LIST, ",", "]}\n", one_line),
+    "a JSON list on one line": (LIST, ",", "]}\n", one_line),
     "YAML documents": ("", "\n---", "\n", yaml),
     # Not JSON: no string is quoted.
-    "a YAML list in one line": ("{apiVersion: v1, kind: List, items: [", ", ", "]}\n",
+    "a YAML list on one line": ("{apiVersion: v1, kind: List, items: [", ", ", "]}\n",
                                 lambda job: one_line(job).replace('"', "").replace(":", ": ")),
 }
 

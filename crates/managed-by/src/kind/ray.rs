@@ -17,7 +17,7 @@ const CONSTRAINT: ValueConstraint<'static> =
 
 const CHECKS: &str = "CEL allows two values, and denies changes to a set value, but not adding or removing the field";
 
-const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` checks only the version (if `role`, `controllers` or `namespaces` is set, it denies updates)";
+const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` sees only the version: it warns, or denies updates if `role`, `controllers` or `namespaces` is set";
 
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
