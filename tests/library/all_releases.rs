@@ -118,10 +118,16 @@ impl Counts {
         let all = Some(ReleaseSet::all());
         let evaluation = evaluate_with_cluster(&request, &settings, all, &DocumentedCluster);
         let mut expected = BTreeSet::new();
+        let mut warnings = Vec::new();
         for &release in Release::ALL {
             let settings_of_release = settings.clone().with_kubernetes_version(release);
             let verdict = review_with_cluster(&request, &settings_of_release, &DocumentedCluster);
             expected.append(&mut findings_of(release, &verdict));
+            for warning in &verdict.warnings {
+                if !warnings.contains(warning) {
+                    warnings.push(warning.clone());
+                }
+            }
             let only = evaluation.for_release(release).unwrap();
             assert_eq!(only.verdict(), &verdict, "{name} {release}");
             let is_allowed = verdict.decision.is_allowed();
@@ -137,6 +143,7 @@ impl Counts {
         }
         let actual = evaluation.findings().iter().flat_map(split_by_release);
         assert_eq!(actual.collect::<BTreeSet<_>>(), expected, "{name}");
+        assert_eq!(evaluation.verdict().warnings, warnings, "{name}");
         let findings = evaluation.findings().iter();
         let rank =
             |found: &MergedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
@@ -211,6 +218,30 @@ impl Counts {
         self.findings += expected.len();
         self.version_dependent += usize::from(evaluation.release_verdicts().len() > 1);
     }
+}
+
+/// A release has at most 15 warnings about findings, and one with the ids of the rules that deny.
+#[test]
+fn merged_verdicts_have_the_warnings_of_each_release() {
+    let uids = vec!["a"; 20];
+    let request = json!({
+        "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "operation": "UPDATE", "subResource": "status",
+        "oldObject": {"metadata": {"name": "pi"}, "spec": {"managedBy": "acme.io/runner"}},
+        "object": {
+            "metadata": {"name": "pi"}, "spec": {"managedBy": "acme.io/runner"},
+            "status": {"ready": 1, "uncountedTerminatedPods": {"succeeded": uids}},
+        },
+    });
+    let settings = json!({"rules": {"job-status/uncounted-uids": "warn"}});
+    let mut counts = Counts::default();
+    counts.compare("16 warnings", &request, &settings);
+    assert_eq!(counts.version_dependent, 1);
+    let (request, settings) = (request.to_string(), settings.to_string());
+    let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
+    let settings = Settings::from_json(settings.as_bytes()).unwrap();
+    let all = Some(ReleaseSet::all());
+    let evaluation = evaluate_with_cluster(&request, &settings, all, &NoCluster);
+    assert_eq!(evaluation.verdict().warnings.len(), 16);
 }
 
 #[test]
