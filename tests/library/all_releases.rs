@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, MergedFinding, NoCluster, Release, ReleaseSet, Settings, Verdict,
+    AdmissionRequest, Evaluation, MergedFinding, NoCluster, Release, ReleaseSet, Settings, Verdict,
     evaluate_with_cluster, review_with_cluster, rules,
 };
 use managed_by_offline::{Evaluator, ObjectReport};
@@ -99,6 +99,44 @@ fn typo_has_a_suggestion() {
     }
 }
 
+/// Checks that the JSON has the same findings and verdicts, and each annotation once.
+fn assert_json_matches(
+    name: &str,
+    evaluation: &Evaluation<'_>,
+    expected: &BTreeSet<ReleaseFinding>,
+) {
+    let json = serde_json::to_value(evaluation).unwrap();
+    let rows = expected
+        .iter()
+        .map(|(release, rule, level, path, _, text)| {
+            [release.as_str(), rule, level, path, text].map(str::to_owned)
+        });
+    let json_rows = expected::finding_rows(&json["findings"]);
+    assert_eq!(json_rows, rows.collect(), "{name}");
+    let release_verdicts = json["releaseVerdicts"].as_array().unwrap();
+    assert_eq!(release_verdicts.len(), evaluation.release_verdicts().len());
+    for (release_verdict, json) in evaluation.release_verdicts().iter().zip(release_verdicts) {
+        assert_eq!(
+            json["allowed"],
+            release_verdict.verdict.decision.is_allowed()
+        );
+    }
+    for (finding, json) in evaluation
+        .findings()
+        .iter()
+        .zip(json["findings"].as_array().unwrap())
+    {
+        let has_messages = json.get("messages").is_some();
+        assert_eq!(has_messages, finding.messages().len() > 1, "{name}");
+    }
+    let annotations = json["auditAnnotations"].as_object().unwrap();
+    assert_eq!(
+        annotations.len(),
+        evaluation.verdict().audit_annotations.len(),
+        "{name}"
+    );
+}
+
 /// Counts of the compared requests.
 #[derive(Default)]
 struct Counts {
@@ -165,25 +203,7 @@ impl Counts {
             }
         }
 
-        // The JSON has the same findings and verdicts, and each annotation once.
-        let json = serde_json::to_value(&evaluation).unwrap();
-        let rows = expected
-            .iter()
-            .map(|(release, rule, level, path, _, text)| {
-                [release.as_str(), rule, level, path, text].map(str::to_owned)
-            });
-        let json_rows = expected::finding_rows(&json["findings"]);
-        assert_eq!(json_rows, rows.collect(), "{name}");
-        let release_verdicts = json["releaseVerdicts"].as_array().unwrap();
-        assert_eq!(release_verdicts.len(), evaluation.release_verdicts().len());
-        for (release_verdict, json) in evaluation.release_verdicts().iter().zip(release_verdicts) {
-            assert_eq!(
-                json["allowed"],
-                release_verdict.verdict.decision.is_allowed()
-            );
-        }
-        let annotations = json["auditAnnotations"].as_object().unwrap();
-        assert_eq!(annotations.len(), verdict.audit_annotations.len(), "{name}");
+        assert_json_matches(name, &evaluation, &expected);
 
         // The offline tools report the same findings.
         let evaluation = evaluate_with_cluster(&request, &settings, all, &NoCluster);

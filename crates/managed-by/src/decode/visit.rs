@@ -6,12 +6,11 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::Type;
 
-/// Visitor of an object or an array. The default methods skip them.
+/// Visitor of an object or an array.
 pub(crate) trait VisitContainer<'de>: Sized {
-    fn visit_members<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
-        IgnoredAny.visit_map(map).map(|_| ())
-    }
+    fn visit_members<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
 
+    /// Skips the elements by default.
     fn visit_elements<A: SeqAccess<'de>>(&mut self, seq: A) -> Result<(), A::Error> {
         IgnoredAny.visit_seq(seq).map(|_| ())
     }
