@@ -247,6 +247,11 @@ mod tests {
                 &format!(r#"{KIND},"object":{{"spec":{{"managedBy":1}}}},"operation":"CREATE""#),
                 "object.spec.managedBy: expected a string, got a number",
             ),
+            // The operation determines whether the object must be valid.
+            (
+                &format!(r#"{KIND},"object":{{"spec":[]}},"operation":"PATCH""#),
+                "operation: expected CREATE, UPDATE, DELETE or CONNECT, got another value",
+            ),
             (
                 &format!(r#""object":{{"spec":[]}},"operation":"CREATE",{KIND}"#),
                 "object.spec: expected an object, got an array",
