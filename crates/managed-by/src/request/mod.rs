@@ -328,6 +328,19 @@ mod tests {
     }
 
     #[test]
+    fn users_are_decoded() {
+        let user = UserInfo::from_json(r#"{"username":"ana","groups":["people"],"uid":7}"#);
+        let user = user.unwrap();
+        assert_eq!(
+            (&*user.username, &*user.groups),
+            ("ana", &["people".into()][..])
+        );
+        assert_eq!(UserInfo::from_json("null").unwrap().username, "");
+        let error = UserInfo::from_json(r#"{"groups":[1]}"#).unwrap_err();
+        assert_eq!(error.path(), Some("groups[0]"));
+    }
+
+    #[test]
     fn decoded_objects_have_the_given_namespace() {
         let object = DecodedObject::from_json("batch".into(), "v1".into(), "Job".into(), JOB);
         let change = Change::Create { object: &object };
