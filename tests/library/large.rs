@@ -193,12 +193,16 @@ fn templates_beyond_the_limit_are_reported() {
             .contains("replicatedJobs[1000].template: Invalid value: not validated"),
         "{response:?}"
     );
-    // With the parent's controller the first thousand are valid, and the warning about unread templates remains.
-    let spec = json!({"managedBy": CONTROLLER, "replicatedJobs": many});
+    // With the parent's controller, the first thousand templates are valid, except for the last one here.
+    let mut spec = json!({"managedBy": CONTROLLER, "replicatedJobs": many});
+    spec["replicatedJobs"][999]["template"]["spec"]["managedBy"] = json!("acme.io/other");
     let response = create("JobSet", &spec, &json!({}));
     assert_eq!(
         response.warned(),
-        ["managed-by/template spec.replicatedJobs[1000].template"]
+        [
+            "managed-by/template spec.replicatedJobs[1000].template",
+            "managed-by/template spec.replicatedJobs[999].template.spec.managedBy",
+        ]
     );
     // Likewise, the policy reads only the first thousand counters.
     let counting = |many: usize| {
