@@ -296,6 +296,8 @@ fn markdown_limits_the_number_of_writes() {
     let markdown = report.markdown();
     assert!(markdown.len() < 1 << 20, "{}", markdown.len());
     assert_eq!(markdown.matches("```diff").count(), 20);
+    // Each diff is truncated.
+    assert_eq!(markdown.matches("\n  ...\n```\n").count(), 20);
     assert!(markdown.contains("Further denied writes: 5."));
 }
 

@@ -65,7 +65,7 @@ const JOB_STATUS: Record<string, Schema> = {
   active: integerSchema("Number of pods that are pending or running, and are not being deleted."),
   ready: integerSchema("Number of ready pods, at most active."),
   terminating: integerSchema("Number of pods that are being deleted."),
-  succeeded: integerSchema("Number of pods that succeeded. May decrease only when an elastic Indexed Job is scaled down."),
+  succeeded: integerSchema("Number of pods that succeeded. May decrease only in an Indexed Job whose completions equal its parallelism, which can be scaled down."),
   failed: integerSchema("Number of pods that failed. Never decreases."),
   completedIndexes: stringSchema("Indexes that succeeded: 0,2-4."),
   failedIndexes: stringSchema("Indexes that failed: 1,5-6."),

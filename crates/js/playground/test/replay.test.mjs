@@ -46,7 +46,8 @@ test("a step can be opened from every input format", async () => {
     user: { username: "runner" }, objectRef: { resource: "jobs", namespace: "default", name: "pi", apiGroup: "batch", apiVersion: "v1", subresource: "status" },
     responseStatus: { code: 200 }, requestObject: object, responseObject: object,
   });
-  const pretty = [before, now].map((object) => `${JSON.stringify(object, null, 2)}\n`).join("");
+  const ofOtherGroup = { ...state("3", 0), apiVersion: "batch.volcano.sh/v1alpha1" };
+  const pretty = [before, ofOtherGroup, now].map((object) => `${JSON.stringify(object, null, 2)}\n`).join("");
   const audit = [before, now].map((object) => `${JSON.stringify(event(object))}\n`).join("");
   await onPage(async (page) => {
     for (const [name, text] of [["pretty.json", pretty], ["audit.log", audit], ["packed.gz", gzipSync(audit)]]) {

@@ -249,10 +249,12 @@ impl<'t> Builder<'_, 't> {
         match event {
             Event::Scalar(text, style, anchor, tag) if is_key => {
                 // An alias can use the key as a value.
-                let anchored = match anchor {
-                    0 => None,
-                    _ => Some(self.scalar(text.clone(), style, tag.as_deref(), span.start)?),
-                };
+                let anchored = (anchor > 0)
+                    .then(|| {
+                        self.scalar(text.clone(), style, tag.as_deref(), span.start)
+                            .ok()
+                    })
+                    .flatten();
                 let is_plain = style == ScalarStyle::Plain;
                 let is_merge = is_plain && text == "<<";
                 let text = match is_plain.then(|| resolve(&text)) {
