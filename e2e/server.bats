@@ -93,7 +93,7 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   grep 'controler' "$RUN/wrong-settings.log" | grep 'unknown field'
 }
 
-# pods/README.md. tenant.bats tests successful look-ups.
+# pods/README.md. tenant.bats tests successful lookups.
 @test "deploy/pods.yml: on_lookup_failure applies when a Job cannot be looked up" {
   require_programs etcd kube-apiserver
   start_cluster cluster --authorization-mode=AlwaysAllow

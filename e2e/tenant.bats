@@ -157,7 +157,7 @@ create_pod() {
 # Prints how often PolicyServer looked up a Job.
 lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user and .verb == "get")' "$RUN/cluster/audit.log" | wc -l; }
 
-@test "pods: a pod of a delegated Job is denied after a look-up, and other pods are created" {
+@test "pods: a pod of a delegated Job is denied after a lookup, and other pods are created" {
   module_only
   object job delegated | tenant create -f -
   before=$(lookups)
@@ -169,7 +169,7 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   assert_no_warning create_pod "$(owner batch/v1 Job missing $NO_UID)"
 }
 
-@test "regression: a pod of a Job with an invalid name needs no look-up" {
+@test "regression: a pod of a Job with an invalid name needs no lookup" {
   module_only
   before=$(lookups)
   assert_no_warning create_pod

@@ -217,8 +217,8 @@ func TestSameAsTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestDryRunOfAnApply evaluates the response of a dry run for a release that denies a write which the API server's release accepts.
-func TestDryRunOfAnApply(t *testing.T) {
+// TestApplyDryRun evaluates the response of a dry run for a release that denies a write which the API server's release accepts.
+func TestApplyDryRun(t *testing.T) {
 	server := start(t)
 	r := recorded.New(t.Context())
 	checked := managedbyclient.New(r, server.WithWatch, managedbyclient.WithReleases(managedby.V1_30))

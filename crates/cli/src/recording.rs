@@ -15,7 +15,7 @@ use crate::report::RequestResult;
 pub(crate) struct ReplaySummary {
     /// The evaluated release, if the settings select one.
     pub(crate) release: Option<Release>,
-    /// The releases whose verdicts can differ.
+    /// The releases that `--kubernetes` selects, or all.
     pub(crate) releases: ReleaseSet,
     /// The files, by index.
     pub(crate) files: Vec<Arc<str>>,

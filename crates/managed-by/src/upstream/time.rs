@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A protobuf client can write any second.
+    /// A protobuf client can write any second. `parse` rejects only those before the first whole day of the range of an `i64`.
     #[test]
     fn the_first_and_last_days_survive_a_round_trip() {
         for text in [
