@@ -90,7 +90,12 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     }
     output::print_diagnostics(&report);
     if report.evaluated_nothing() {
-        output::print_empty(&report, evaluation.output, evaluation.allow_empty);
+        output::print_nothing_evaluated(
+            &report.unsupported,
+            report.skipped,
+            evaluation.output,
+            evaluation.allow_empty,
+        );
     }
     Ok(report.exit_status(evaluation))
 }

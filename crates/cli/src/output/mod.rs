@@ -39,7 +39,7 @@ pub(crate) fn print(
         text::hints(report)
     );
     if report.evaluated_nothing() {
-        print_empty(report, format, allow_empty);
+        print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty);
     } else if !quiet && format == Output::Text && report.kind != ReportKind::SettingsCheck {
         anstream::eprint!("{}", text::created_and_deleted(report));
         anstream::eprintln!("{}", text::totals(report));
@@ -75,7 +75,7 @@ fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutL
 }
 
 /// Reports that nothing was evaluated, which is an error unless allowed.
-fn print_nothing_evaluated(
+pub(crate) fn print_nothing_evaluated(
     unsupported: &BTreeMap<String, u64>,
     skipped: usize,
     format: Output,
@@ -99,11 +99,6 @@ pub(crate) fn nothing_evaluated_level(allow_empty: bool) -> Level {
     } else {
         Level::Error
     }
-}
-
-/// Prints that a report has no results.
-pub(crate) fn print_empty(report: &Report, format: Output, allow_empty: bool) {
-    print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty);
 }
 
 /// Prints errors, warnings and notes on standard error.
