@@ -98,7 +98,7 @@ func (m *module) verify(ctx context.Context) error {
 	return nil
 }
 
-// call runs one operation on an idle or new instance. It returns when the context ends. The guest then continues in the background,
+// call runs one operation on an idle or new instance. It returns when the context is done. The guest then continues in the background,
 // for a short time that is linear in the size of the input. Letting wazero interrupt the guest would make each call several times
 // slower.
 func (m *module) call(ctx context.Context, operation string, payload []byte) ([]byte, error) {

@@ -51,7 +51,7 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 }
 
 // Review returns the verdict that a policy server with the policy's settings would return. A malformed request is denied. An error
-// means that there is no verdict, because the context ended, an object is not valid JSON, or the module failed. Objects as bytes
+// means that there is no verdict, because the context is done, an object is not valid JSON, or the module failed. Objects as bytes
 // must be valid JSON, as in requests of the API server: Review does not detect all that are not. It cannot look up the Job of a
 // pod.
 func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
