@@ -31,8 +31,18 @@ type Verdict struct {
 	AuditAnnotations map[string]string
 	// Findings are the findings in the documented order of the rules.
 	Findings []Finding
+	// Unchecked are the parts of the request that were not evaluated. Without findings, only the other parts are fine.
+	Unchecked []Unchecked
 	// details are the details of a denial.
 	details *metav1.StatusDetails
+}
+
+// Unchecked is a part of a request that was not evaluated.
+type Unchecked struct {
+	// Path is the path of the part, from the root of the object. It is empty for the whole object.
+	Path string `json:"path"`
+	// Reason is the reason, such as "unsupported-kind". docs/evaluation.schema.json lists all.
+	Reason string `json:"reason"`
 }
 
 // Response converts the verdict to a webhook's response to the request with the UID.
@@ -70,6 +80,7 @@ func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionReque
 		Warnings:         evaluated.Warnings,
 		AuditAnnotations: evaluated.AuditAnnotations,
 		Findings:         findings,
+		Unchecked:        evaluated.Unchecked,
 		details:          evaluated.details(request, findings),
 	}, nil
 }
@@ -86,6 +97,7 @@ type evaluation struct {
 		releaseError
 		Messages []releaseError `json:"messages"`
 	} `json:"findings"`
+	Unchecked       []Unchecked      `json:"unchecked"`
 	ReleaseVerdicts []releaseVerdict `json:"releaseVerdicts"`
 }
 

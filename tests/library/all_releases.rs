@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, Evaluation, MergedFinding, NoCluster, Release, ReleaseSet, Settings, Verdict,
-    evaluate_with_cluster, review_with_cluster, rules,
+    AdmissionRequest, Evaluation, EvaluationResult, MergedFinding, NoCluster, Release, ReleaseSet,
+    Settings, Verdict, evaluate_with_cluster, review_with_cluster, rules,
 };
-use managed_by_offline::{Evaluator, ObjectReport};
+use managed_by_offline::Evaluator;
 use managed_by_parity::trace;
 use managed_by_parity::vector::{self, Vector};
 use managed_by_testing::expected;
@@ -84,7 +84,7 @@ fn typo_has_a_suggestion() {
         expected.sort_unstable();
         assert_eq!(suggested, expected, "{value}");
         let json = serde_json::to_value(&evaluation).unwrap();
-        let offline = ObjectReport::new(&evaluation);
+        let offline = EvaluationResult::from(&evaluation);
         for (index, found) in evaluation.findings().iter().enumerate() {
             let suggestion = found.error().suggestion();
             let json_suggestion = json["findings"][index].get("suggestion");
@@ -230,7 +230,7 @@ impl Counts {
             })
         });
         assert_eq!(tool_findings.collect::<Vec<_>>(), findings, "{name}");
-        let decisions = tool.releases.unwrap();
+        let decisions = tool.releases().unwrap();
         assert_eq!(decisions.allowed, evaluation.allowed_by(), "{name}");
         assert_eq!(decisions.denied, evaluation.denied_by(), "{name}");
 

@@ -17,3 +17,4 @@ mod generated;
 mod kinds;
 mod large;
 mod support;
+mod unchecked;

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use managed_by::{Decision, Enforcement, ReleaseSet, Rule};
+use managed_by::{
+    Decision, Enforcement, EvaluationResult, ReleaseDecisions, ReleaseSet, ReportedFinding, Rule,
+    Unchecked, UncheckedReason,
+};
+use managed_by_offline::Operation;
 use managed_by_offline::replay::ObjectRef;
-use managed_by_offline::{ObjectReport, Operation, ReleaseDecisions, ReportedFinding};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -18,6 +21,11 @@ use crate::format::single_line;
 pub(crate) fn rule_url(rule: &Rule) -> String {
     let pages = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules";
     format!("{pages}/{}.md", rule.id())
+}
+
+/// Returns the id of a part that was not evaluated, in formats where each entry has one.
+pub(crate) fn unchecked_id(reason: UncheckedReason) -> String {
+    format!("not-evaluated/{}", reason.as_str())
 }
 
 /// The command, as the user types it.
@@ -80,9 +88,9 @@ pub(crate) struct RequestResult {
     /// Additional note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<&'static str>,
-    /// Paths that differ but are not evaluated.
+    /// Parts that were not evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unchecked: Vec<String>,
+    pub(crate) unchecked: Vec<Unchecked>,
     /// The user, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
@@ -194,6 +202,19 @@ impl RequestResult {
         }
     }
 
+    /// Describes the parts that were not evaluated, one text per reason: `spec.template, spec.completions: not checked, ...`.
+    pub(crate) fn unchecked_texts(&self) -> impl Iterator<Item = String> {
+        let mut by_reason: Vec<(UncheckedReason, Vec<&str>)> = Vec::new();
+        for Unchecked { path, reason, .. } in &self.unchecked {
+            match by_reason.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, paths)) => paths.push(path),
+                None => by_reason.push((*reason, vec![path])),
+            }
+        }
+        let texts = by_reason.into_iter();
+        texts.map(|(reason, paths)| Unchecked::new(paths.join(", "), reason).to_string())
+    }
+
     /// Returns a note if any evaluated release drops `managedBy`.
     pub(crate) fn dropped_field_note(&self) -> Option<String> {
         let releases = self.releases_dropping_managed_by?;
@@ -207,10 +228,19 @@ impl RequestResult {
         file: &Arc<str>,
         object: ObjectRef,
         operation: Operation,
-        report: ObjectReport,
+        report: EvaluationResult,
         mut locate: impl FnMut(&ReportedFinding) -> Option<(Span, Option<SourceLine>)>,
     ) -> Self {
-        let findings = report.findings.into_iter().map(|reported| {
+        let releases = report.releases();
+        let EvaluationResult {
+            decision,
+            warnings,
+            audit_annotations: _,
+            findings,
+            unchecked,
+            release_verdicts: _,
+        } = report;
+        let findings = findings.into_iter().map(|reported| {
             let (span, source) = locate(&reported).unzip();
             Finding {
                 reported,
@@ -225,13 +255,13 @@ impl RequestResult {
             object,
             operation,
             note: None,
-            unchecked: Vec::new(),
+            unchecked,
             user: None,
             time: None,
             findings: findings.collect(),
-            decision: report.decision,
-            warnings: report.warnings,
-            releases: report.releases,
+            decision,
+            warnings,
+            releases,
             releases_dropping_managed_by: None,
         }
     }
@@ -320,7 +350,7 @@ impl Report {
             .flat_map(|level| self.diagnostics_with_level(level))
     }
 
-    /// Returns all findings, then all diagnostics.
+    /// Returns all findings, then all parts that were not evaluated, then all diagnostics.
     pub(crate) fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
         let findings = self.results.iter().flat_map(|result| {
             result.findings.iter().map(move |finding| Annotation {
@@ -333,6 +363,17 @@ impl Report {
                 finding: Some((result, finding)),
             })
         });
+        let unchecked = self.results.iter().flat_map(|result| {
+            result.unchecked.iter().map(move |unchecked| Annotation {
+                level: Level::Note,
+                file: &result.file,
+                span: result.span.clone(),
+                id: unchecked_id(unchecked.reason),
+                text: format!("{}: {unchecked}", result.object),
+                suggestion: None,
+                finding: None,
+            })
+        });
         let diagnostics = self.sorted_diagnostics().map(|diagnostic| Annotation {
             level: diagnostic.level(),
             file: &diagnostic.file,
@@ -342,7 +383,7 @@ impl Report {
             suggestion: diagnostic.suggestion.as_deref(),
             finding: None,
         });
-        findings.chain(diagnostics)
+        findings.chain(unchecked).chain(diagnostics)
     }
 
     pub(crate) fn exit_status(&self, args: &EvaluationArgs) -> ExitStatus {

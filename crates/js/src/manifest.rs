@@ -1,8 +1,8 @@
 //! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
-use managed_by::{Evaluation, Release, ReleaseSet, Settings};
+use managed_by::{Evaluation, EvaluationResult, Release, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
-use managed_by_offline::{Document, MalformedText, ObjectReport, Request};
+use managed_by_offline::{Document, MalformedText, Request};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -266,7 +266,7 @@ impl<'s> LintBuilder<'s> {
         };
         let result = request.with_request(|request| {
             let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
-            let verdict = ReviewVerdict::new(ObjectReport::new(&evaluate(None)));
+            let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluate(None)));
             let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
             (verdict, all.map(|all| release_verdicts(&all)))
         });
@@ -329,7 +329,7 @@ fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
         let verdict = evaluation.for_release(release).filter(|_| !is_shared);
         Some(ReleaseVerdict {
             release: release.as_str(),
-            verdict: verdict.map(|verdict| ReviewVerdict::new(ObjectReport::new(&verdict))),
+            verdict: verdict.map(|verdict| ReviewVerdict::new(EvaluationResult::from(&verdict))),
         })
     });
     verdicts.collect()

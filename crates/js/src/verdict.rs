@@ -1,7 +1,6 @@
 //! Verdicts and findings, as the package returns them.
 
-use managed_by::{DecodeError, Release, ReleaseSet};
-use managed_by_offline::{ObjectReport, ReportedFinding};
+use managed_by::{DecodeError, EvaluationResult, Release, ReleaseSet, ReportedFinding, Unchecked};
 use serde::{Serialize, Serializer};
 
 use crate::position::Position;
@@ -31,6 +30,12 @@ pub struct ReviewVerdict {
     pub audit_annotations: Vec<(&'static str, String)>,
     /// Findings, in the order of `rules()`.
     pub findings: Vec<Finding>,
+    /// Parts of the request that were not evaluated, each with its path (empty for the whole object) and a reason.
+    #[cfg_attr(
+        feature = "package",
+        ts(type = "Array<{ path: string, reason: string }>")
+    )]
+    pub unchecked: Vec<Unchecked>,
 }
 
 /// A finding of a rule at a path.
@@ -49,23 +54,32 @@ pub struct Finding {
 impl ReviewVerdict {
     /// Returns the policy's verdict on a malformed request.
     pub(crate) fn malformed(reason: &DecodeError) -> Self {
-        Self::new(ObjectReport::malformed(reason))
+        Self::new(EvaluationResult::malformed(reason))
     }
 
     /// Converts a verdict of the library.
-    pub(crate) fn new(report: ObjectReport) -> Self {
-        let findings = report.findings.into_iter();
-        let findings = findings.map(|reported| Finding {
+    pub(crate) fn new(report: EvaluationResult) -> Self {
+        // The package lists the releases itself.
+        let EvaluationResult {
+            decision,
+            warnings,
+            audit_annotations,
+            findings,
+            unchecked,
+            release_verdicts: _,
+        } = report;
+        let findings = findings.into_iter().map(|reported| Finding {
             reported,
             position: None,
         });
         Self {
-            allowed: report.decision.is_allowed(),
-            code: report.decision.code(),
-            message: report.decision.message().map(str::to_owned),
-            warnings: report.warnings,
-            audit_annotations: report.audit_annotations,
+            allowed: decision.is_allowed(),
+            code: decision.code(),
+            message: decision.message().map(str::to_owned),
+            warnings,
+            audit_annotations,
             findings: findings.collect(),
+            unchecked,
         }
     }
 }

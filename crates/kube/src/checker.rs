@@ -4,7 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Evaluation, ReleaseSet, Settings, evaluate, with_kind,
+    AdmissionRequest, Decision, Enforcement, Evaluation, OwnedSettings, ReleaseSet,
+    UncheckedReason, evaluate, with_kind,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ pub(crate) struct Checker {
 pub(crate) struct Options {
     pub(crate) releases: ReleaseSet,
     /// `None` for the default settings.
-    pub(crate) settings: Option<Settings<'static>>,
+    pub(crate) settings: Option<OwnedSettings>,
     pub(crate) username: String,
     pub(crate) groups: Vec<String>,
 }
@@ -86,12 +87,18 @@ impl Checker {
                 return None;
             }
         };
-        let settings = self.options.settings.clone().unwrap_or_default();
-        let settings = settings.for_tools();
+        let settings = self.options.settings.as_ref().map(OwnedSettings::get);
+        let settings = settings.unwrap_or_default().for_tools();
+        let evaluation = evaluate(&request, &settings, Some(self.options.releases));
+        for unchecked in evaluation.unchecked() {
+            // With settings, the layer also sees writes of kinds without rules. Ignore them.
+            if unchecked.reason != UncheckedReason::UnsupportedKind {
+                self.add_not_evaluated(write, &unchecked.to_string());
+            }
+        }
         if !matches!(with_kind(&request, &settings, |_| ()), Ok(Some(()))) {
             return None;
         }
-        let evaluation = evaluate(&request, &settings, Some(self.options.releases));
         self.add(write, &evaluation);
         let newest = evaluation.denied_by().newest()?;
         let verdicts = evaluation.release_verdicts();

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, Uri};
 use http_body::Body;
 use http_body_util::{BodyExt as _, Either, Full};
-use managed_by::{ReleaseSet, Settings};
+use managed_by::{OwnedSettings, ReleaseSet};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tower_layer::Layer;
@@ -60,7 +60,7 @@ impl WriteCheckLayer {
     ///
     /// The new layer has a record of its own.
     #[must_use]
-    pub fn with_settings(self, settings: Settings<'static>) -> Self {
+    pub fn with_settings(self, settings: OwnedSettings) -> Self {
         Self::from_options(Options {
             settings: Some(settings),
             ..self.checker.options.clone()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
-use managed_by::{Release, ReleaseSet, Settings};
+use managed_by::{OwnedSettings, Release, ReleaseSet};
 use managed_by_kube::WriteCheckLayer;
 use serde_json::{Value, json};
 use tower::{Layer as _, Service as _, ServiceExt as _};
@@ -235,11 +235,11 @@ async fn a_denial_by_an_early_patch_release_is_a_failure() {
 
 #[tokio::test]
 async fn settings_declare_kinds_and_writers() {
-    let settings = br#"{
+    let settings = r#"{
         "custom_kinds": [{"group": "acme.io", "kind": "Render", "plural": "renders"}],
         "controllers": {"acme.io/runner": {"status_writers": ["runner"]}}
     }"#;
-    let settings = Settings::from_json(settings).unwrap();
+    let settings = OwnedSettings::from_json(settings).unwrap();
     let mut render = job(&json!({}));
     (render["apiVersion"], render["kind"]) = (json!("acme.io/v1"), json!("Render"));
     let status = "/apis/acme.io/v1/namespaces/default/renders/pi/status";
@@ -257,6 +257,15 @@ async fn settings_declare_kinds_and_writers() {
         other.stored = Ok(json!({"apiVersion": "acme.io/v1", "kind": "Other"}));
         assert_eq!(other.call(&checks, patch, &sent).await.0, 200);
         assert_eq!(checks.evaluated_count(), 1);
+        assert_eq!(checks.not_evaluated(), [""; 0]);
+        // A version that the settings or the library don't support is reported.
+        let job = Server::new(json!({"apiVersion": "batch/v2", "kind": "Job"}));
+        let url = "/apis/batch/v2/namespaces/default/jobs/pi/status";
+        let sent_as = ("PATCH", url, "application/merge-patch+json");
+        assert_eq!(job.call(&checks, sent_as, &sent).await.0, 200);
+        assert_eq!(checks.evaluated_count(), 1);
+        let expected = format!("PATCH {url}: not checked, unsupported version of this kind");
+        assert_eq!(checks.not_evaluated(), [expected]);
     }
 }
 

@@ -26,7 +26,7 @@
 //! 1. `upstream`: behavior of Kubernetes' Go code. `release`: Kubernetes releases. `decode`: JSON decoding. `suggest`, `sorted`:
 //!    suggestions for typos, and sorted strings.
 //! 2. `kind`: profiles of the kinds. `object`, `request`: borrowed views of objects and requests.
-//! 3. `description`: descriptions of rules. `finding`: findings of rules.
+//! 3. `description`: descriptions of rules. `finding`: findings of rules. `unchecked`: parts that were not evaluated.
 //! 4. `settings`: the admin's settings. `cluster`: lookups in the cluster.
 //! 5. `rule`: the checks. `catalog`: the registry of rules. `verdict`: responses to requests. `evaluation`: merged results of
 //!    several releases. `review`: the entry points.
@@ -49,6 +49,7 @@ mod sorted;
 mod suggest;
 #[cfg(feature = "k8s-openapi")]
 mod typed;
+mod unchecked;
 mod upstream;
 mod verdict;
 
@@ -56,7 +57,10 @@ pub use catalog::{rule, rules};
 pub use cluster::{Cluster, JobLookup, LookupError, NoCluster};
 pub use decode::DecodeError;
 pub use description::{Documentation, Enforcement, Example, Rule, RuleSource};
-pub use evaluation::{Evaluation, MergedFinding, ReleaseMessage, ReleaseVerdict};
+pub use evaluation::{
+    Evaluation, EvaluationResult, MergedFinding, ReleaseDecisions, ReleaseMessage, ReleaseResult,
+    ReleaseVerdict, ReportedFinding,
+};
 pub use finding::{ErrorType, FieldError, Finding};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
@@ -71,10 +75,11 @@ pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, w
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, SettingsKey};
 pub use settings::{
-    Delegation, OnLookupFailure, ReservedValuePolicy, Role, Settings, SettingsError,
+    Delegation, OnLookupFailure, OwnedSettings, ReservedValuePolicy, Role, Settings, SettingsError,
     SettingsErrors, keys as settings_keys, kinds as workload_kinds,
 };
 pub use suggest::{nearest, nearest_name};
 #[cfg(feature = "k8s-openapi")]
 pub use typed::{JobChecker, JobFindings};
+pub use unchecked::{Unchecked, UncheckedReason};
 pub use verdict::{Decision, Verdict};

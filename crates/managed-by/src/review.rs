@@ -9,12 +9,14 @@ use crate::evaluation::{Evaluation, MergedFinding, merge_findings};
 use crate::finding::Finding;
 use crate::kind::Kind;
 use crate::object::Object;
+use crate::object::custom::NestedManagedBy;
 use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, RequestTarget, UndecodedChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
 use crate::settings::{CustomKind, Settings, SettingsErrors};
-use crate::verdict::{Verdict, build_verdict};
+use crate::unchecked::{Unchecked, UncheckedReason};
+use crate::verdict::{LOOKUP_FAILED, NOT_VALIDATED, Verdict, build_verdict};
 
 /// Evaluates a request without access to a cluster.
 pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
@@ -83,6 +85,57 @@ pub fn evaluate<'a>(
 
 /// Evaluates a request like [`evaluate`], with lookups in the cluster like [`review_with_cluster`].
 pub fn evaluate_with_cluster<'a>(
+    request: &'a AdmissionRequest<'a>,
+    settings: &'a Settings<'a>,
+    releases: Option<ReleaseSet>,
+    cluster: &dyn Cluster,
+) -> Evaluation<'a> {
+    let evaluation = evaluate_releases(request, settings, releases, cluster);
+    let unchecked = unchecked(request, settings, evaluation.verdict());
+    evaluation.with_unchecked(unchecked)
+}
+
+/// Returns the parts of a request that no rule evaluated. They don't depend on the release. [`review`] doesn't need them.
+fn unchecked(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+    verdict: &Verdict<'_>,
+) -> Vec<Unchecked> {
+    let has_annotation = |wanted| {
+        verdict
+            .audit_annotations
+            .iter()
+            .any(|(key, _)| *key == wanted)
+    };
+    let whole_object = |reason| Some(Unchecked::new("", reason));
+    let found = match &request.target {
+        RequestTarget::UnknownKind(undecoded) => match settings.custom_kind(&undecoded.kind) {
+            Ok(None) => whole_object(settings.unsupported_reason(&undecoded.kind)),
+            // A declared kind has no templates, and invalid settings deny the request.
+            Ok(Some(_)) | Err(_) => None,
+        },
+        RequestTarget::Pod(_) if has_annotation(NOT_VALIDATED) => {
+            whole_object(UncheckedReason::PodsNotSelected)
+        }
+        RequestTarget::Pod(_) if has_annotation(LOOKUP_FAILED) => {
+            whole_object(UncheckedReason::LookupFailed)
+        }
+        // The last entry is the first template that was not read.
+        RequestTarget::Change(_, change) => {
+            let custom = change.object().custom.as_deref();
+            let last = custom.and_then(|custom| custom.nested.last());
+            let skipped = last.filter(|last| last.value.is_none());
+            let entry = |skipped: &NestedManagedBy<'_>| {
+                Unchecked::new(&*skipped.path, UncheckedReason::TooManyTemplates)
+            };
+            skipped.map(entry)
+        }
+        RequestTarget::Skipped | RequestTarget::Pod(_) => None,
+    };
+    found.into_iter().collect()
+}
+
+fn evaluate_releases<'a>(
     request: &'a AdmissionRequest<'a>,
     settings: &'a Settings<'a>,
     releases: Option<ReleaseSet>,

@@ -21,6 +21,12 @@ const MAX_WARNINGS: usize = 15;
 /// Maximum length of an audit annotation in bytes. The API server has no limit, but audit backends do.
 const MAX_ANNOTATION: usize = 1024;
 
+/// Audit annotation of a pod that was not evaluated, with the reason.
+pub(crate) const NOT_VALIDATED: &str = "not-validated";
+
+/// Audit annotation of a pod whose Job could not be looked up, with the reason.
+pub(crate) const LOOKUP_FAILED: &str = "lookup-failed";
+
 /// Response to an admission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,7 +122,7 @@ impl Verdict<'_> {
             "pods are validated only if role is management or unset; role is {}",
             role.as_str()
         );
-        verdict.audit_annotations.push(("not-validated", reason));
+        verdict.audit_annotations.push((NOT_VALIDATED, reason));
         verdict
     }
 
@@ -136,9 +142,7 @@ impl Verdict<'_> {
             }
         };
         let annotation = truncate(format!("Job {name}: {reason}"), MAX_ANNOTATION);
-        verdict
-            .audit_annotations
-            .push(("lookup-failed", annotation));
+        verdict.audit_annotations.push((LOOKUP_FAILED, annotation));
         verdict
     }
 

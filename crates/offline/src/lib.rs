@@ -44,7 +44,7 @@ mod unknown_field;
 mod unwrapper;
 
 pub use document::{Document, ValueLocation};
-pub use evaluator::{Evaluator, ObjectReport, ReleaseDecisions, ReportedFinding};
+pub use evaluator::Evaluator;
 pub use operation::Operation;
 pub use path::Path;
 pub use replay::{RecordPosition, Replay, StatusWriterCollector, Step, Tally};

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::pairs::{Entry, pairs};
 use super::settings::ResolvedSettings;
-use super::unchecked::unchecked_paths;
+use super::unchecked::only_api_server_validates;
 use crate::args::DiffArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
@@ -247,7 +247,9 @@ impl Comparison<'_> {
             }
             // The first request changes the spec.
             if let Some(result) = report.results.get_mut(first).filter(|_| !self.is_status) {
-                result.unchecked = unchecked_paths(&old, new);
+                result
+                    .unchecked
+                    .extend(only_api_server_validates(&old, new));
             }
         }
     }

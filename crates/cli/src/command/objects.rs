@@ -272,9 +272,8 @@ impl LocatedObject<'_, '_> {
         });
         match evaluated {
             Ok((evaluated, releases_dropping_managed_by)) => {
-                let locate = |finding: &managed_by_offline::ReportedFinding| {
-                    Some(self.locate(&finding.path))
-                };
+                let locate =
+                    |finding: &managed_by::ReportedFinding| Some(self.locate(&finding.path));
                 let operation = request.operation;
                 report.results.push(RequestResult {
                     note: request.note,

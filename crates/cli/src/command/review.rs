@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use managed_by::{Decision, DecodeError, Verdict};
+use managed_by::{Decision, DecodeError, EvaluationResult, ReportedFinding, Verdict};
 use managed_by_offline::replay::ObjectRef;
-use managed_by_offline::{ObjectReport, Operation, Path, ReportedFinding};
+use managed_by_offline::{Operation, Path};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -143,10 +143,10 @@ fn operation(request: &Value) -> Operation {
 }
 
 /// Returns the response as an `AdmissionReview`.
-fn admission_review(uid: &str, result: &Result<ObjectReport, DecodeError>) -> Value {
+fn admission_review(uid: &str, result: &Result<EvaluationResult, DecodeError>) -> Value {
     // As in the policy, the path starts at the payload, whose member `request` is the request.
     let report = result.clone();
-    let report = report.unwrap_or_else(|e| ObjectReport::malformed(&e.within("request")));
+    let report = report.unwrap_or_else(|e| EvaluationResult::malformed(&e.within("request")));
     let mut response = json!({"uid": uid, "allowed": report.decision.is_allowed()});
     if let Decision::Denied { code, message } = &report.decision {
         set(

@@ -1,5 +1,6 @@
 //! Changes of a Job that kube-apiserver may reject and no rule checks.
 
+use managed_by::{Unchecked, UncheckedReason};
 use managed_by_offline::manifest::Object;
 use serde_json::Value;
 
@@ -15,9 +16,9 @@ const UNCHECKED: [(&str, bool); 7] = [
     ("backoffLimitPerIndex", false),
 ];
 
-/// Returns the paths that an update changes and no rule checks. Fields missing in the new object keep their value or get a
+/// Returns the parts that an update changes and no rule checks. Fields missing in the new object keep their value or get a
 /// default, unless the field has no default.
-pub(super) fn unchecked_paths(old: &Object<'_>, new: &Object<'_>) -> Vec<String> {
+pub(super) fn only_api_server_validates(old: &Object<'_>, new: &Object<'_>) -> Vec<Unchecked> {
     if (new.group(), new.kind()) != ("batch", "Job") {
         return Vec::new();
     }
@@ -36,7 +37,10 @@ pub(super) fn unchecked_paths(old: &Object<'_>, new: &Object<'_>) -> Vec<String>
             _ => !has_default && old.get(field).is_some_and(|old| !old.is_null()),
         });
     differing
-        .map(|(field, _)| format!("spec.{field}"))
+        .map(|(field, _)| {
+            let reason = UncheckedReason::OnlyApiServerValidates;
+            Unchecked::new(format!("spec.{field}"), reason)
+        })
         .collect()
 }
 

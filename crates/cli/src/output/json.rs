@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use managed_by::Decision;
-use managed_by_offline::{ObjectReport, RecordPosition, ReleaseDecisions};
+use managed_by::{Decision, EvaluationResult, ReleaseDecisions};
+use managed_by_offline::RecordPosition;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -140,15 +140,13 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             finding.enforcement = managed_by::Enforcement::Warn;
             Decision::Allowed
         };
-        let report = ObjectReport {
+        let report = EvaluationResult {
             decision,
             warnings: Vec::new(),
             audit_annotations: Vec::new(),
             findings: vec![finding],
-            releases: row.releases.map(|denied| ReleaseDecisions {
-                allowed: summary.releases.difference(denied),
-                denied,
-            }),
+            unchecked: Vec::new(),
+            release_verdicts: Vec::new(),
         };
         let file = summary.files.get(row.first.source).cloned();
         let file = file.unwrap_or_else(|| Arc::from(""));
@@ -157,6 +155,10 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             span: Some(Span::line(line)),
             user: row.user.clone(),
             time: row.first.time.clone(),
+            releases: row.releases.map(|denied| ReleaseDecisions {
+                allowed: summary.releases.difference(denied),
+                denied,
+            }),
             ..RequestResult::new(&file, row.object.clone(), row.operation, report, |_| {
                 Some((Span::line(line), None))
             })

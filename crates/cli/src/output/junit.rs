@@ -79,6 +79,8 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
         let (text, id) = (&finding.reported.message, finding.reported.rule.id());
         Some(escape_control(&format!("{reason}: {text} [{id}]")).into_owned())
     }));
+    let unchecked = result.unchecked_texts();
+    output.extend(unchecked.map(|text| escape_control(&text).into_owned()));
     if !output.is_empty() {
         case.set_system_out(output.join("\n"));
     }

@@ -5,13 +5,13 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use managed_by::{Enforcement, rules};
+use managed_by::{Enforcement, UncheckedReason, rules};
 use serde_json::{Value, json};
 
 use super::json::set;
 use crate::diagnostic::{DiagnosticKind, Span};
 use crate::format::single_line;
-use crate::report::{Annotation, Report, Suppression, rule_url};
+use crate::report::{Annotation, Report, Suppression, rule_url, unchecked_id};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let rule_descriptors = rules().iter().map(|rule| {
@@ -37,6 +37,14 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "defaultConfiguration": {"level": level},
         })
     });
+    let unchecked_descriptors = UncheckedReason::ALL.iter().map(|reason| {
+        json!({
+            "id": unchecked_id(*reason),
+            "shortDescription": {"text": format!("Not evaluated: {}", reason.description())},
+            "defaultConfiguration": {"level": "note"},
+        })
+    });
+    let descriptors = rule_descriptors.chain(diagnostic_descriptors);
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -45,7 +53,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
                 "name": "managed-by",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": rule_descriptors.chain(diagnostic_descriptors).collect::<Vec<_>>(),
+                "rules": descriptors.chain(unchecked_descriptors).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "commandLine": format!("managed-by {}", report.kind),
@@ -60,11 +68,11 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 fn result(annotation: &Annotation<'_>) -> Value {
     let ids = rules().iter().map(|rule| rule.id().to_owned());
-    let mut ids = ids.chain(
-        DiagnosticKind::ALL
-            .iter()
-            .map(|(kind, ..)| kind.to_string()),
-    );
+    let diagnostics = DiagnosticKind::ALL.iter();
+    let unchecked = UncheckedReason::ALL.iter();
+    let mut ids = ids
+        .chain(diagnostics.map(|(kind, ..)| kind.to_string()))
+        .chain(unchecked.map(|reason| unchecked_id(*reason)));
     let mut location = json!({
         "physicalLocation": physical_location(annotation.file, annotation.span.as_ref()),
     });

@@ -34,11 +34,7 @@ pub(crate) fn write_result(out: &mut impl Write, result: &RequestResult) -> io::
             paragraphs.push((Level::NOTE, note.to_owned()));
         }
     }
-    if !result.unchecked.is_empty() {
-        let paths = result.unchecked.join(", ");
-        let text = format!("{paths}: not checked, kube-apiserver may reject the change");
-        paragraphs.push((Level::NOTE, text));
-    }
+    paragraphs.extend(result.unchecked_texts().map(|text| (Level::NOTE, text)));
     for (level, text) in paragraphs {
         let title = level.primary_title(escape_control(&text));
         let group = with_request(title.element(origin(result, None)), result);

@@ -1,6 +1,6 @@
 //! Merged results of evaluating one request under several Kubernetes releases, for the CLI, the npm package and the Go package.
 
-mod json;
+mod result;
 
 use std::fmt;
 
@@ -9,15 +9,19 @@ use crate::description::{Enforcement, Rule};
 use crate::finding::{ErrorType, FieldError, Finding};
 use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
+use crate::unchecked::Unchecked;
 use crate::verdict::{Decision, Verdict, merge_verdicts};
 
+pub use result::{EvaluationResult, ReleaseDecisions, ReleaseResult, ReportedFinding};
+
 /// Result of evaluating a request under several releases: the merged verdict, the findings, and the verdict of each release.
-/// [`evaluate`](crate::evaluate) returns it.
+/// [`evaluate`](crate::evaluate) returns it. [`EvaluationResult`] is its owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluation<'a> {
     verdict: Verdict<'a>,
     findings: Vec<MergedFinding<'a>>,
     release_verdicts: Vec<ReleaseVerdict<'a>>,
+    unchecked: Vec<Unchecked>,
 }
 
 /// Verdict that several releases share.
@@ -66,6 +70,7 @@ impl<'a> Evaluation<'a> {
             findings: merge_findings(&[(release.into(), &verdict.findings)]),
             verdict,
             release_verdicts: Vec::new(),
+            unchecked: Vec::new(),
         }
     }
 
@@ -82,6 +87,7 @@ impl<'a> Evaluation<'a> {
                 .into_iter()
                 .collect(),
             verdict,
+            unchecked: Vec::new(),
         }
     }
 
@@ -119,7 +125,13 @@ impl<'a> Evaluation<'a> {
             verdict,
             findings,
             release_verdicts,
+            unchecked: Vec::new(),
         }
+    }
+
+    /// Sets the parts of the request that were not evaluated.
+    pub(crate) fn with_unchecked(self, unchecked: Vec<Unchecked>) -> Self {
+        Self { unchecked, ..self }
     }
 
     pub(crate) fn into_owned(self) -> Evaluation<'static> {
@@ -135,6 +147,7 @@ impl<'a> Evaluation<'a> {
             verdict: self.verdict.into_owned(),
             findings: findings.collect(),
             release_verdicts: release_verdicts.collect(),
+            unchecked: self.unchecked,
         }
     }
 
@@ -154,14 +167,21 @@ impl<'a> Evaluation<'a> {
         &self.release_verdicts
     }
 
+    /// Returns the parts of the request that were not evaluated.
+    pub fn unchecked(&self) -> &[Unchecked] {
+        &self.unchecked
+    }
+
     /// Returns the result of one of the evaluated releases, as if the settings chose it.
     pub fn for_release(&self, release: Release) -> Option<Self> {
         let release_verdict = self
             .release_verdicts
             .iter()
             .find(|v| v.releases.contains(release));
-        release_verdict
-            .map(|release_verdict| Self::from_verdict(release_verdict.verdict.clone(), release))
+        release_verdict.map(|release_verdict| {
+            Self::from_verdict(release_verdict.verdict.clone(), release)
+                .with_unchecked(self.unchecked.clone())
+        })
     }
 
     /// Returns the evaluated releases that deny the request.

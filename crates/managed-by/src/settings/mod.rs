@@ -15,19 +15,23 @@ mod exempt;
 mod glob;
 mod names;
 mod namespaces;
+mod owned;
 mod parser;
 #[cfg(feature = "docs")]
 pub(crate) mod reference;
 
 use crate::decode::{Entries, Node, Outline, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
+use crate::kind::{KINDS, Kind};
 use crate::release::Release;
 use crate::request::{AdmissionReview, GroupVersionKind};
+use crate::unchecked::UncheckedReason;
 pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::CustomKinds;
 pub use error::{SettingsError, SettingsErrors};
 pub use namespaces::Delegation;
+pub use owned::OwnedSettings;
 use parser::{Parser, declare_keys};
 
 /// Setting `reserved_value`: handling of the value that means the built-in controller.
@@ -376,6 +380,20 @@ impl<'a> Settings<'a> {
     pub fn enforcement(&self, id: &str) -> Option<Enforcement> {
         let found = self.rules().find(|(rule, _)| rule.id == id);
         found.map(|(_, enforcement)| enforcement)
+    }
+
+    /// Returns the reason why a kind that is neither supported nor declared in this version is not evaluated.
+    pub(crate) fn unsupported_reason(&self, kind: &GroupVersionKind<'_>) -> UncheckedReason {
+        let is_supported = |known: &&Kind<'_>| known.name == kind.kind && known.group == kind.group;
+        let is_declared = || {
+            let declared = self.custom_kinds.named(&kind.kind);
+            declared.iter().any(|declared| declared.group == kind.group)
+        };
+        if KINDS.iter().any(is_supported) || is_declared() {
+            UncheckedReason::UnsupportedVersion
+        } else {
+            UncheckedReason::UnsupportedKind
+        }
     }
 
     /// Returns true if `custom_kinds` declares the given version of a kind.

@@ -1,8 +1,8 @@
 //! Records of a history, the tasks that they become, and the reported steps.
 
-use managed_by::DecodeError;
+use managed_by::{DecodeError, EvaluationResult};
 
-use crate::evaluator::{Evaluator, ObjectReport};
+use crate::evaluator::Evaluator;
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::record::{Record, State, Write};
@@ -48,7 +48,7 @@ pub struct EvaluatedRequest {
     /// The user, if recorded.
     pub user: Option<String>,
     /// The result of the evaluation.
-    pub report: ObjectReport,
+    pub report: EvaluationResult,
 }
 
 /// A record and its position in the documents.
@@ -93,7 +93,7 @@ impl Task<'_> {
     pub(super) fn evaluate(
         &self,
         evaluator: &Evaluator<'_>,
-    ) -> Option<Result<Box<ObjectReport>, DecodeError>> {
+    ) -> Option<Result<Box<EvaluationResult>, DecodeError>> {
         let Self::Evaluate(RecordedRequest { request, .. }) = self else {
             return None;
         };

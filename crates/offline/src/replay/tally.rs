@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use managed_by::{Decision, DecodeError, Enforcement, ReleaseSet};
+use managed_by::{
+    Decision, DecodeError, Enforcement, EvaluationResult, ReleaseSet, ReportedFinding,
+};
 
 use super::step::{EvaluatedRequest, RecordPosition, Step, StepResult, Task};
-use crate::evaluator::{ObjectReport, ReportedFinding};
 use crate::json::Members;
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
@@ -75,7 +76,7 @@ impl Tally {
     /// Counts the result of a task. Returns a step if there is something to report.
     pub(super) fn add(
         &mut self,
-        result: Option<Result<Box<ObjectReport>, DecodeError>>,
+        result: Option<Result<Box<EvaluationResult>, DecodeError>>,
         task: &Task<'_>,
         position: impl Fn(Option<String>) -> RecordPosition,
     ) -> Option<Step> {
@@ -187,7 +188,7 @@ impl Tally {
 }
 
 /// Returns the message if the object is malformed. Objects of custom kinds are decoded when they are evaluated.
-fn reject_malformed(report: Box<ObjectReport>) -> Result<Box<ObjectReport>, String> {
+fn reject_malformed(report: Box<EvaluationResult>) -> Result<Box<EvaluationResult>, String> {
     match report.decision {
         Decision::Denied { code: 400, message } => Err(message),
         _ => Ok(report),

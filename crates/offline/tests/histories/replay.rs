@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use managed_by::{Enforcement, Release, ReleaseSet, Settings};
+use managed_by::{Enforcement, Release, ReleaseSet, ReportedFinding, Settings};
 use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
-use managed_by_offline::{Evaluator, Replay, ReportedFinding, complete_len, split_documents};
+use managed_by_offline::{Evaluator, Replay, complete_len, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
 use serde_json::{Value, json};

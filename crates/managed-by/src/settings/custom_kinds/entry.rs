@@ -46,7 +46,7 @@ const DEFAULT_PATH: &str = "spec.managedBy";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CustomKind<'a> {
-    pub(super) group: Cow<'a, str>,
+    pub(in crate::settings) group: Cow<'a, str>,
     /// Versions, or [`None`] for all.
     versions: Option<Vec<Cow<'a, str>>>,
     pub(super) kind: Cow<'a, str>,
