@@ -54,14 +54,18 @@ noop.wasm: $(RUST_SOURCES) | setup
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
 	cp $(MODULES)/managed_by_noop.wasm $@
 
-annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy
+annotated-policy.wasm: policy.wasm policy-metadata.yml target/readme/README.md ## Build the policy
 	$(annotate)
 
-annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml pods/README.md # Build the pods policy
+annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml target/readme/pods/README.md # Build the pods policy
 	$(annotate)
 
 annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # Build the no-op policy
 	$(annotate)
+
+# READMEs as they are published, with absolute links.
+target/readme/%: % xtask/src/readme.rs | setup
+	@mkdir -p $(@D) && $(XTASK) readme $< > $@.new && mv $@.new $@
 
 # Add metadata and README to a module.
 define annotate
@@ -148,9 +152,9 @@ generate: ## Update generated files: pages, schemas, results in examples, guides
 	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli -- transcripts schema_matches_the_code
 
 .PHONY: artifacthub
-artifacthub: # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit
-	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
-	@cp artifacthub-repo.yml README.md target/artifacthub && cp pods/README.md target/artifacthub/pods
+artifacthub: target/readme/README.md target/readme/pods/README.md # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit
+	@rm -rf target/artifacthub && mkdir -p target/artifacthub
+	@cp -r artifacthub-repo.yml target/readme/. target/artifacthub
 	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
 		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
 	done
@@ -413,9 +417,9 @@ MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
 ROOT_PAGES := CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
 # Copy docs/ and pages from other directories into one directory. Links to files outside the book point to GitHub.
-book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken links
+book: $(MDBOOK) target/readme/pods/README.md ## Build the documentation in target/book/html; fail on broken links
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
-	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp pods/README.md target/book/src/pods.md && rm target/book/src/book.toml
+	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp target/readme/pods/README.md target/book/src/pods.md && rm target/book/src/book.toml
 	@cd target/book/src && for up in ../ ../../ ../../../; do \
 		find . -mindepth $$(($${#up} / 3)) -maxdepth $$(($${#up} / 3)) -name '*.md' -exec env UP=$$up perl -pi \
 			-e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](@{[substr($$ENV{UP}, 3)]}}g;' \

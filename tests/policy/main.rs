@@ -17,6 +17,7 @@ mod differential;
 mod layers;
 mod module;
 mod pods;
+mod readme;
 mod settings;
 mod support;
 mod traces;

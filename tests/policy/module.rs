@@ -3,6 +3,7 @@
 use crate::support::{GUEST, module, root};
 use managed_by_testing::{Error, Policy, module as inspect};
 use xtask::metadata::{self, Metadata};
+use xtask::readme;
 
 #[test]
 fn module_imports_only_wapc() {
@@ -40,7 +41,7 @@ fn metadata_can_be_read_back() {
             assert_eq!(written[key], source[key], "{built}: {key}");
         }
         let annotations = &written["annotations"];
-        let usage = std::fs::read_to_string(root(usage)).unwrap();
+        let usage = readme::with_absolute_links(usage).unwrap();
         assert_eq!(annotations["io.kubewarden.policy.usage"], *usage);
         for (key, value) in source["annotations"].as_object().unwrap() {
             assert_eq!(annotations[key], *value, "{built}: {key}");

@@ -15,6 +15,7 @@ pub mod expected;
 pub mod generated;
 pub mod kinds;
 pub mod metadata;
+pub mod readme;
 pub mod releases;
 pub mod rules;
 pub mod settings;

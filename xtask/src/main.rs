@@ -1,7 +1,7 @@
 //! Command line of `xtask`, which the Makefile calls.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -11,6 +11,7 @@ use xtask::demo;
 use xtask::expected;
 use xtask::generated;
 use xtask::metadata::{self, Metadata};
+use xtask::readme;
 
 #[derive(Parser)]
 #[command(about)]
@@ -32,6 +33,11 @@ enum Command {
         module: PathBuf,
         /// File to write
         output: PathBuf,
+    },
+    /// Print a README with absolute links, as it is published
+    Readme {
+        /// Path in the repository, for example README.md
+        path: String,
     },
     /// Write the library's responses to examples, vectors, recordings and generated requests, one per line
     Expected {
@@ -65,6 +71,10 @@ fn main() -> Result<()> {
             let metadata = Metadata::from_yaml(&read_text(&metadata)?)?;
             let annotated = metadata::annotate(&read(&module)?, metadata, &read_text(&usage)?)?;
             fs::write(&output, annotated).with_context(|| output.display().to_string())
+        }
+        Command::Readme { path } => {
+            let published = readme::with_absolute_links(&path)?;
+            Ok(io::stdout().lock().write_all(published.as_bytes())?)
         }
         Command::Expected {
             file,
