@@ -85,6 +85,11 @@ const HELM_LINES: [&str; 4] = [
     "app.kubernetes.io/instance: ",
 ];
 
+/// Paths of the rendered files.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(path, ..)| *path)
+}
+
 /// Renders all files, or returns `None` if Helm is not on the PATH.
 ///
 /// # Errors
