@@ -415,16 +415,19 @@ $(PRINTABLE): parity/printable/main.go # Generate the table of characters that a
 .PHONY: book record-demo
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
-ROOT_PAGES := CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
+ROOT_PAGES := CONTRIBUTING SECURITY CHANGELOG
+# Pages from other directories, with absolute links.
+OTHER_PAGES := .github/SUPPORT .github/CODE_OF_CONDUCT pods/README
+NAMES := CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
 # Copy docs/ and pages from other directories into one directory. Links to files outside the book point to GitHub.
-book: $(MDBOOK) target/readme/pods/README.md ## Build the documentation in target/book/html; fail on broken links
+book: $(MDBOOK) $(OTHER_PAGES:%=target/readme/%.md) ## Build the documentation in target/book/html; fail on broken links
 	@rm -rf target/book && mkdir -p target/book && cp -r docs target/book/src
-	@cp $(addsuffix .md,$(subst |, ,$(ROOT_PAGES))) target/book/src && cp target/readme/pods/README.md target/book/src/pods.md && rm target/book/src/book.toml
+	@cp $(ROOT_PAGES:%=%.md) target/readme/.github/*.md target/book/src && cp target/readme/pods/README.md target/book/src/pods.md && rm target/book/src/book.toml
 	@cd target/book/src && for up in ../ ../../ ../../../; do \
 		find . -mindepth $$(($${#up} / 3)) -maxdepth $$(($${#up} / 3)) -name '*.md' -exec env UP=$$up perl -pi \
 			-e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](@{[substr($$ENV{UP}, 3)]}}g;' \
-			-e 's{\]\((?:\Q$$ENV{UP}\E|$(HOME_PAGE)/blob/main/)(($(ROOT_PAGES))\.md)}{](@{[substr($$ENV{UP}, 3)]}$$1}g;' \
-			-e 's{\]\(\Q$$ENV{UP}\Epods/README\.md}{](@{[substr($$ENV{UP}, 3)]}pods.md}g;' \
+			-e 's{\]\((?:\Q$$ENV{UP}\E|$(HOME_PAGE)/blob/main/)?(?:\.github/)?(($(NAMES))\.md)}{](@{[substr($$ENV{UP}, 3)]}$$1}g;' \
+			-e 's{\]\((?:\Q$$ENV{UP}\E)?pods/README\.md}{](@{[substr($$ENV{UP}, 3)]}pods.md}g;' \
 			-e 's{\]\(\Q$$ENV{UP}\E(?!\.)}{]($(HOME_PAGE)/blob/main/}g; s{\]\((?=(charts|crates|deploy|e2e|examples|go|parity|tests)[/)])}{]($(HOME_PAGE)/blob/main/}g;' \
 			-e 's{\]\((?!https?:)([^()]*)README\.md}{](@{[$$ARGV eq "./SUMMARY.md" ? "$$1README" : "$$1index"]}.md}g' {} +; \
 	done
