@@ -7,7 +7,8 @@
 set -euo pipefail
 export COSIGN_PASSWORD='' HOST
 workflow=$ROOT/.github/workflows/release.yml
-export GITHUB_REF_NAME=v0.1.0
+GITHUB_REF_NAME=v$(sed -n 's/^version = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
+export GITHUB_REF_NAME
 OCI_TARGET=$(sed -n "s,^  OCI_TARGET: ghcr.io/[^/]*,$HOST,p" "$workflow")
 IMAGE=$(sed -n "s,^ *IMAGE: ghcr.io/[^/]*,$HOST,p" "$workflow")
 CHARTS=$(sed -n "s,^ *CHARTS: ghcr.io/[^/]*,$HOST,p" "$workflow")
@@ -102,7 +103,7 @@ assert_accepted "$chart"
 assert_accepted "$one_with_kwctl"
 assert_accepted "$sbom"
 
-assert_rejected "${modules/tags\/v0.1.0/tags\/v0.1.1}" 'none of the expected identities matched'
+assert_rejected "${modules/tags\/$GITHUB_REF_NAME/tags\/v0.0.0}" 'none of the expected identities matched'
 assert_rejected "KEY=other.pub; $one_with_kwctl" 'missing signatures'
 echo >>policy-sbom.spdx.json
 assert_rejected "$sbom" 'invalid signature'

@@ -18,3 +18,4 @@ mod kinds;
 mod large;
 mod support;
 mod unchecked;
+mod version;

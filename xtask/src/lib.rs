@@ -20,5 +20,6 @@ pub mod releases;
 pub mod rules;
 pub mod settings;
 pub mod status_guide;
+pub mod version;
 
 pub use managed_by_testing::{examples, library, root};

@@ -12,6 +12,7 @@ use xtask::expected;
 use xtask::generated;
 use xtask::metadata::{self, Metadata};
 use xtask::readme;
+use xtask::version;
 
 #[derive(Parser)]
 #[command(about)]
@@ -54,6 +55,11 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Set the version of the project in all files that are not generated
+    SetVersion {
+        /// For example 0.2.0
+        version: String,
+    },
 }
 
 fn main() -> Result<()> {
@@ -85,6 +91,7 @@ fn main() -> Result<()> {
             expected::write(&mut BufWriter::new(out), generated, seed)
         }
         Command::Generate { check: true } => generated::check(generated::all()?),
+        Command::SetVersion { version } => generated::write(version::set(&version)?),
         Command::Generate { check: false } => generated::write(generated::all()?),
     }
 }
