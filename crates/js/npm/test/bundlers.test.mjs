@@ -68,49 +68,47 @@ const only = (list) => {
   return list[0];
 };
 
-for (const version of ["vite6", "vite7", "vite8"]) {
-  for (const use of ["import", "init with a ?url import"]) {
-    test(`${version} builds: ${use}`, async () => {
-      const vite = await from(version, "vite");
-      assert.match(vite.version, new RegExp(`^${version.slice("vite".length)}\\.`));
-      const at = app(version, use);
-      const bundled = await vite.build({ root: at, configFile: false, logLevel: "error", build: { modulePreload: { polyfill: false } } });
-      const { fileName } = only(bundled.output.filter(({ type }) => type === "chunk"));
-      // The extension makes Node load it as a module.
-      cpSync(join(at, "dist", fileName), join(at, "dist/bundle.mjs"));
-      assert.equal(await outputOf(join(at, "dist/bundle.mjs"), join(at, "dist")), MESSAGE);
-      assert.equal(readdirSync(join(at, "dist/assets")).some((name) => name.endsWith(".wasm")), use !== "import");
-    });
+for (const use of ["import", "init with a ?url import"]) {
+  test(`Vite 8 builds: ${use}`, async () => {
+    const vite = await from("vite8", "vite");
+    assert.match(vite.version, /^8\./);
+    const at = app("vite", use);
+    const bundled = await vite.build({ root: at, configFile: false, logLevel: "error", build: { modulePreload: { polyfill: false } } });
+    const { fileName } = only(bundled.output.filter(({ type }) => type === "chunk"));
+    // The extension makes Node load it as a module.
+    cpSync(join(at, "dist", fileName), join(at, "dist/bundle.mjs"));
+    assert.equal(await outputOf(join(at, "dist/bundle.mjs"), join(at, "dist")), MESSAGE);
+    assert.equal(readdirSync(join(at, "dist/assets")).some((name) => name.endsWith(".wasm")), use !== "import");
+  });
 
-    test(`${version} dev server: ${use}`, async () => {
-      const vite = await from(version, "vite");
-      const at = app(version, use);
-      const server = await vite.createServer({ root: at, configFile: false, logLevel: "error", server: { host: "127.0.0.1", port: 0, hmr: false, watch: null } });
-      try {
-        await server.listen();
-        const origin = `http://127.0.0.1:${server.httpServer.address().port}`;
-        const got = new Map();
-        const get = async (path) => {
-          if (!got.has(path)) {
-            const file = join(at, `got-${got.size}.mjs`);
-            got.set(path, file);
-            const response = await fetch(origin + path, { headers: { accept: "*/*", "sec-fetch-dest": "script" } });
-            let code = await response.text();
-            assert.equal(response.status, 200, `${path}: ${code}`);
-            for (const [whole, before, next] of code.matchAll(/((?:from|import)\s*)"(\/[^"]+)"/g)) {
-              code = code.replace(whole, `${before}${JSON.stringify(pathToFileURL(await get(next)).href)}`);
-            }
-            writeFileSync(file, code);
+  test(`Vite 8 dev server: ${use}`, async () => {
+    const vite = await from("vite8", "vite");
+    const at = app("vite", use);
+    const server = await vite.createServer({ root: at, configFile: false, logLevel: "error", server: { host: "127.0.0.1", port: 0, hmr: false, watch: null } });
+    try {
+      await server.listen();
+      const origin = `http://127.0.0.1:${server.httpServer.address().port}`;
+      const got = new Map();
+      const get = async (path) => {
+        if (!got.has(path)) {
+          const file = join(at, `got-${got.size}.mjs`);
+          got.set(path, file);
+          const response = await fetch(origin + path, { headers: { accept: "*/*", "sec-fetch-dest": "script" } });
+          let code = await response.text();
+          assert.equal(response.status, 200, `${path}: ${code}`);
+          for (const [whole, before, next] of code.matchAll(/((?:from|import)\s*)"(\/[^"]+)"/g)) {
+            code = code.replace(whole, `${before}${JSON.stringify(pathToFileURL(await get(next)).href)}`);
           }
-          return got.get(path);
-        };
-        const main = await get("/main.js");
-        assert.equal(await outputOf(main, origin), MESSAGE);
-      } finally {
-        await server.close();
-      }
-    });
-  }
+          writeFileSync(file, code);
+        }
+        return got.get(path);
+      };
+      const main = await get("/main.js");
+      assert.equal(await outputOf(main, origin), MESSAGE);
+    } finally {
+      await server.close();
+    }
+  });
 }
 
 for (const use of ["import", "init with new URL()"]) {
@@ -139,5 +137,5 @@ for (const [platform, format] of [["browser", "esm"], ["browser", "iife"], ["nod
 
 test("the documentation lists the tested versions", () => {
   const text = readFileSync(join(root, "docs/reference/javascript.md"), "utf8");
-  assert.ok(text.includes("Vite 6, 7 and 8, webpack 5 and esbuild"));
+  assert.ok(text.includes("Vite 8, webpack 5 and esbuild"));
 });
