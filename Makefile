@@ -153,8 +153,8 @@ generate: ## Update generated files: pages, schemas, results in examples, guides
 
 .PHONY: artifacthub
 artifacthub: target/readme/README.md target/readme/pods/README.md # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit
-	@rm -rf target/artifacthub && mkdir -p target/artifacthub
-	@cp -r artifacthub-repo.yml target/readme/. target/artifacthub
+	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
+	@cp artifacthub-repo.yml target/readme/README.md target/artifacthub && cp target/readme/pods/README.md target/artifacthub/pods
 	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
 		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
 	done
