@@ -13,6 +13,7 @@ mod tekton;
 mod trainer;
 pub(crate) mod transitions;
 
+use crate::upstream::names::is_valid_managed_by;
 use status::StatusProfile;
 
 pub(crate) use batch::JOB;
@@ -37,6 +38,17 @@ pub enum ValueConstraint<'k> {
     OneOf(&'k [&'k str]),
     /// Any string, including `""`.
     Any,
+}
+
+impl ValueConstraint<'_> {
+    /// Returns true if the kind's own API accepts a value.
+    pub fn accepts(self, value: &str) -> bool {
+        match self {
+            Self::Path => is_valid_managed_by(value),
+            Self::OneOf(values) => values.contains(&value),
+            Self::Any => true,
+        }
+    }
 }
 
 /// Reconciler of an object, according to its `managedBy`.

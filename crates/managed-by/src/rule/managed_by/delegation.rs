@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, RuleCategory};
 use crate::finding::FieldError;
-use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler, ValueConstraint};
+use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
 use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
@@ -85,10 +85,7 @@ fn delegation_hint(
     namespace: &str,
 ) -> Result<String, SettingsErrors> {
     let names = context.settings.controllers_for(kind, namespace)?;
-    let is_accepted = |name: &&str| match context.kind.constraint {
-        ValueConstraint::OneOf(values) => values.contains(name),
-        ValueConstraint::Path | ValueConstraint::Any => true,
-    };
+    let is_accepted = |name: &&str| context.kind.constraint.accepts(name);
     let listed = names.iter().map(|name| &**name).find(is_accepted);
     let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);
     Ok(match listed.or(unlisted) {

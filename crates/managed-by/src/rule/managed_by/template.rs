@@ -8,7 +8,6 @@ use crate::object::custom::NestedManagedBy;
 use crate::request::Change;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::sorted::Sorted;
-use crate::upstream::names::is_valid_managed_by;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/template", include_str!("template.md"))
@@ -64,12 +63,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
 }
 
 /// Reason why no controller would run the child that is created from a template.
-enum OrphanReason<'k> {
+enum OrphanReason {
     Skipped,
     /// The child's API rejects the value.
     RejectedValue,
-    /// The child's API accepts only these values.
-    OneOf(&'k [&'k str]),
     /// The built-in controller runs the parent here, but the child is delegated.
     BuiltInParent,
     /// MultiKueue copies the value to the worker cluster.
@@ -79,22 +76,16 @@ enum OrphanReason<'k> {
 }
 
 /// Returns the reason why no controller would run a child, or [`None`] if one would.
-fn orphan_reason<'k>(
+fn orphan_reason(
     outer: &Kind<'_>,
     outer_managed_by: Option<&str>,
-    nested: &NestedManagedBy<'k>,
-) -> Option<OrphanReason<'k>> {
+    nested: &NestedManagedBy<'_>,
+) -> Option<OrphanReason> {
     let Some(value) = nested.value.as_deref() else {
         return Some(OrphanReason::Skipped);
     };
-    match nested.kind.constraint {
-        ValueConstraint::Path if !is_valid_managed_by(value) => {
-            return Some(OrphanReason::RejectedValue);
-        }
-        ValueConstraint::OneOf(values) if !values.contains(&value) => {
-            return Some(OrphanReason::OneOf(values));
-        }
-        _ => {}
+    if !nested.kind.constraint.accepts(value) {
+        return Some(OrphanReason::RejectedValue);
     }
     // The Jobs of a nested CronJob are independent of the parent, and the JAXJob controller ignores the field.
     if nested.kind.location != FieldLocation::Workload || !nested.kind.honors_managed_by {
@@ -113,7 +104,7 @@ fn orphan_reason<'k>(
     }
 }
 
-impl OrphanReason<'_> {
+impl OrphanReason {
     fn explain(&self, outer: &Kind<'_>, nested: &NestedManagedBy<'_>) -> String {
         let child = nested.kind.name;
         let parent = nested.parent_kind.unwrap_or(outer).workload_kind();
@@ -121,8 +112,10 @@ impl OrphanReason<'_> {
             Self::Skipped => {
                 "not validated: nested too deeply, or after the first 1000 templates".to_owned()
             }
-            Self::RejectedValue => format!("the API of {child} rejects this value"),
-            Self::OneOf(values) => unsupported_value::accepted_values(child, values),
+            Self::RejectedValue => match nested.kind.constraint {
+                ValueConstraint::OneOf(values) => unsupported_value::accepted_values(child, values),
+                _ => format!("the API of {child} rejects this value"),
+            },
             Self::BuiltInParent => format!(
                 "the {parent} creates the {child} in this cluster, where the built-in controller would not reconcile it"
             ),

@@ -19,7 +19,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let ValueConstraint::OneOf(values) = context.kind.constraint else {
         return;
     };
-    if let Some(value) = context.new_managed_by().filter(|v| !values.contains(v)) {
+    let value = context.new_managed_by();
+    if let Some(value) = value.filter(|value| !context.kind.constraint.accepts(value)) {
         findings.push(context.invalid(value, accepted_values(context.kind.name, values)));
     }
 }
