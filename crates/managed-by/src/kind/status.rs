@@ -6,20 +6,7 @@ use std::fmt;
 use bitflags::bitflags;
 
 use super::transitions::AllowedTransition;
-
-bitflags! {
-    /// Set of terminal states, which a workload leaves only by an [`AllowedTransition`].
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub(crate) struct TerminalStates: u8 {
-        const SUCCEEDED = 1;
-        const FAILED = 2;
-        /// Not an outcome, but the built-in controller never leaves it: `ValidationFailed` of a RayJob, `Terminating` of
-        /// an AppWrapper.
-        const DEAD_END = 4;
-        /// The states that clients act on.
-        const OUTCOMES = Self::SUCCEEDED.bits() | Self::FAILED.bits();
-    }
-}
+pub(crate) use super::transitions::TerminalStates;
 
 bitflags! {
     /// Set of failure reasons that decide which transitions are allowed.

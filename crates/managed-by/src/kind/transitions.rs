@@ -1,7 +1,21 @@
 //! State tables of custom resources: the transitions out of terminal states that controllers make. The rule
 //! `status/outcome-changed` reads them.
 
-use super::status::TerminalStates;
+use bitflags::bitflags;
+
+bitflags! {
+    /// Set of terminal states, which a workload leaves only by an [`AllowedTransition`].
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(crate) struct TerminalStates: u8 {
+        const SUCCEEDED = 1;
+        const FAILED = 2;
+        /// Not an outcome, but the built-in controller never leaves it: `ValidationFailed` of a RayJob, `Terminating` of
+        /// an AppWrapper.
+        const DEAD_END = 4;
+        /// The states that clients act on.
+        const OUTCOMES = Self::SUCCEEDED.bits() | Self::FAILED.bits();
+    }
+}
 
 /// Row of a kind's state table: a transition out of a terminal state that `status/outcome-changed` allows.
 ///
@@ -67,7 +81,7 @@ pub(crate) enum TransitionCondition {
     StopSidecarFailed,
     /// The reason of the stored failure is not `DeadlineExceeded`.
     NotDeadlineExceeded,
-    /// The stored status matches [`OutcomeProfile::deployed`](super::status::OutcomeProfile::deployed).
+    /// The resources that the workload created still exist in the stored status.
     ResourcesDeployed,
 }
 
