@@ -5,7 +5,7 @@ use crate::description::RuleCategory;
 use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
 #[cfg(feature = "docs")]
-use crate::kind::{Kind, is_job, kinds};
+use crate::kind::{Kind, kinds};
 #[cfg(feature = "docs")]
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
@@ -124,7 +124,7 @@ impl Kind<'_> {
     /// Returns the ids of the rules that are specific to the kind. Excludes rules for all kinds, rules that apply only to Jobs, and
     /// cluster-specific rules, unless they [prevent a bypass](Rule::prevents_bypass).
     pub fn specific_rule_ids(&self) -> Vec<&'static str> {
-        let custom = || kinds().iter().filter(|kind| !is_job(kind));
+        let custom = || kinds().iter().filter(|kind| !kind.is_job());
         let is_shared = |rule: &Rule| kinds().iter().all(|kind| rule.applies_to(kind));
         let is_for_jobs_only = |rule: &Rule| !custom().any(|kind| rule.applies_to(kind));
         let applicable = RULES.iter().filter(|rule| rule.applies_to(self));

@@ -282,6 +282,15 @@ impl Rule {
         }
     }
 
+    /// Restricts the documented kinds to Job.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method's path is not general over the kind's lifetime"
+    )]
+    pub(crate) const fn for_jobs(self) -> Self {
+        self.for_kinds(|kind| kind.is_job())
+    }
+
     /// Returns the stable id, which is used in settings and messages.
     pub fn id(&self) -> &'static str {
         self.id

@@ -339,6 +339,11 @@ impl<'k> Kind<'k> {
         self.group == "batch"
     }
 
+    /// Returns true if the kind is Job in the `batch` group.
+    pub(crate) fn is_job(&self) -> bool {
+        matches!(self.status, StatusRules::Job)
+    }
+
     /// Returns true if the kind has a status profile that satisfies the predicate.
     pub(crate) fn status_profile_matches(
         &self,
@@ -366,11 +371,6 @@ impl<'k> Kind<'k> {
             StatusRules::Unchecked | StatusRules::Job => None,
         }
     }
-}
-
-/// Returns true if the kind is Job in the `batch` group.
-pub(crate) fn is_job(kind: &Kind<'_>) -> bool {
-    matches!(kind.status, StatusRules::Job)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use k8s_openapi::api::batch::v1::Job;
 
 use crate::decode::{Collect, Raw, Result, decode};
-use crate::kind::{Kind, is_job};
+use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::pod::Pod;
 use crate::release::{Release, ReleaseSet};
@@ -169,7 +169,7 @@ impl<'a> AdmissionRequest<'a> {
     pub fn releases_dropping_managed_by(&self) -> ReleaseSet {
         match &self.target {
             RequestTarget::Change(kind, Change::Create { object })
-                if is_job(kind) && object.managed_by.is_some() =>
+                if kind.is_job() && object.managed_by.is_some() =>
             {
                 Release::JOB_MANAGED_BY_OFF.iter().copied().collect()
             }

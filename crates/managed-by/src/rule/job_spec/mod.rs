@@ -2,7 +2,6 @@
 
 use crate::description::{Enforcement, Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::is_job;
 use crate::object::Object;
 use crate::object::job::{ConditionTypes, Job};
 use crate::object::template::{has_same_affinity, has_same_directives};
@@ -19,7 +18,7 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
             .changed_in(Release::V1_36),
     )
     .with_default(Enforcement::Off)
-    .for_kinds(is_job),
+    .for_jobs(),
     CheckFn::Change(check),
 )
 .exercised_when_change(|change| {

@@ -11,7 +11,6 @@ pub(crate) mod times;
 pub(crate) mod uncounted;
 
 use crate::description::{Rule, Upstream};
-use crate::kind::is_job;
 use crate::object::Object;
 use crate::object::job::{ConditionTypes, JobSpec, JobStatus};
 use crate::release::Release;
@@ -116,5 +115,5 @@ impl ChangedFields {
 
 /// Creates a kube-apiserver rule about the status of a Job.
 const fn rule(id: &'static str, page: &'static str, check: Upstream) -> Rule {
-    Rule::upstream(id, page, check).for_kinds(is_job)
+    Rule::upstream(id, page, check).for_jobs()
 }

@@ -4,7 +4,7 @@ use crate::cluster::{Cluster, JobLookup, LookupError};
 use crate::decode::{DecodeError, decode};
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{FieldError, Finding};
-use crate::kind::{JOB, Reconciler, is_job};
+use crate::kind::{JOB, Reconciler};
 use crate::object::pod::{OwnerReference, Pod};
 use crate::object::{Object, ObjectSeed};
 use crate::request::AdmissionRequest;
@@ -15,7 +15,7 @@ use crate::upstream::go;
 pub(crate) static DELEGATED_OWNER: Check = Check::new(
     Rule::policy("pods/delegated-owner", include_str!("delegated-owner.md"))
         .with_category(RuleCategory::ClusterSpecific)
-        .for_kinds(is_job),
+        .for_jobs(),
     CheckFn::Pod,
 );
 
