@@ -7,6 +7,7 @@ pub mod compare;
 pub mod default_release;
 pub mod difference;
 pub mod generate;
+mod job;
 pub mod oracle;
 pub mod random;
 pub mod trace;

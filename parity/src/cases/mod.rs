@@ -1,11 +1,11 @@
 //! The cases of each vector file: handwritten, generated, or read from the file itself.
 
-pub mod status;
+mod status;
+
+use anyhow::Result;
 
 use crate::generate;
 use crate::vector::{self, Case};
-use anyhow::Result;
-use serde_json::{Value, json};
 
 /// Returns the cases of a vector file.
 ///
@@ -22,31 +22,4 @@ pub fn read(file: &str) -> Result<Vec<Case>> {
             vectors.map(|vector| vector.case).collect()
         }
     })
-}
-
-/// Returns a Job that upstream accepts on create and on update.
-pub(crate) fn job() -> Value {
-    json!({
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "pi", "namespace": "default", "uid": "1", "resourceVersion": "7"},
-        "spec": {
-            "manualSelector": true,
-            "selector": {"matchLabels": {"app": "pi"}},
-            "template": {
-                "metadata": {"labels": {"app": "pi"}},
-                "spec": {"containers": [{"name": "pi", "image": "perl"}], "restartPolicy": "Never"},
-            },
-        },
-    })
-}
-
-pub(crate) fn update(name: String, old: Value, object: Value) -> Case {
-    Case {
-        name,
-        operation: "UPDATE".to_owned(),
-        sub_resource: String::new(),
-        object,
-        old_object: Some(old),
-    }
 }

@@ -1,8 +1,9 @@
 //! Cases for the status of a Job: each rule, its boundary values, and differences between releases.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::job::status_update;
 use crate::vector::Case;
 
 /// Rows of upstream's table test `TestStatusStrategy_ValidateUpdate` (1.37), with its names.
@@ -20,26 +21,6 @@ struct Row {
     /// Spec in the update, if it differs from the stored one.
     #[serde(default)]
     new_spec: Option<Value>,
-}
-
-/// Builds a status update of a Job with the given spec.
-pub fn status_update(name: String, spec: &Value, old: Value, new: Value) -> Case {
-    let object = |status: Value| {
-        json!({
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": "pi", "namespace": "default", "uid": "1", "resourceVersion": "7"},
-            "spec": spec,
-            "status": status,
-        })
-    };
-    Case {
-        name,
-        operation: "UPDATE".to_owned(),
-        sub_resource: "status".to_owned(),
-        object: object(new),
-        old_object: Some(object(old)),
-    }
 }
 
 pub(super) fn cases() -> Vec<Case> {

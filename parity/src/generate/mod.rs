@@ -8,8 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::cases::status::status_update;
-use crate::cases::{job, update};
+use crate::job::{job, status_update, update};
 use crate::vector::Case;
 
 /// Number of generated status updates that are committed as vectors.
