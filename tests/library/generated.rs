@@ -8,7 +8,7 @@ use xtask::root;
 
 #[test]
 fn generated_files_are_up_to_date() {
-    let files = xtask::generated::all().unwrap();
+    let files = xtask::generators::all().unwrap();
     assert!(files.len() > 50, "{}", files.len());
     for Generated { path, text } in files {
         expect_file![root(path)].assert_eq(&text);

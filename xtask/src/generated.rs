@@ -1,11 +1,10 @@
-//! The files that `make generate` generates from the code.
+//! Generated files, and the parts of files that are generated.
 
 use std::fs;
-use std::io::{self, Write as _};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{artifacthub, chart, deploy, kinds, root, rules, settings, status_guide};
+use crate::root;
 
 /// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,30 +23,6 @@ impl Generated {
             text: text.into(),
         }
     }
-}
-
-/// Generates all files. New generators are added here.
-///
-/// # Errors
-/// If a partly generated file cannot be read or lacks its marks.
-pub fn all() -> Result<Vec<Generated>> {
-    let generators = [
-        rules::generated()?,
-        kinds::generated()?,
-        settings::generated()?,
-        chart::generated()?,
-        artifacthub::generated()?,
-        status_guide::generated()?,
-    ];
-    let mut files = generators.concat();
-    match deploy::generated()? {
-        Some(rendered) => files.extend(rendered),
-        None => writeln!(
-            io::stderr(),
-            "skipped: the manifests in deploy/ and charts/managed-by-policy/tests/rendered/, because helm is not on the PATH"
-        )?,
-    }
-    Ok(files)
 }
 
 /// Writes generated files.

@@ -13,6 +13,7 @@ pub mod demo;
 pub mod deploy;
 pub mod expected;
 pub mod generated;
+pub mod generators;
 pub mod kinds;
 pub mod metadata;
 pub mod readme;
