@@ -1,8 +1,9 @@
 // Evaluates the input with the package, one document at a time.
-import { diff, type DiffOptions, type Finding, lint, type LintOptions, type LintResult, type ObjectVerdict, type Position, validateSettings, type Verdict } from "managed-by/web";
+import { diff, type DiffOptions, type Finding, lint, type LintOptions, type LintResult, type ObjectVerdict, type Position, validateSettings } from "managed-by/web";
 import { documentAt, documentsOf, type YamlDocument } from "./documents.js";
 import type { Input } from "./input.js";
 import { type Transitions, transitionsOf } from "./transitions.js";
+import { outcomeOf, verdictOf } from "./verdict.js";
 
 /** Editors of the page. */
 export type EditorId = "object" | "oldObject" | "settings";
@@ -60,24 +61,6 @@ export interface Cursor {
 
 /** Option for no release: the settings are used unchanged. */
 export const SETTINGS = "settings";
-
-/** Returns the outcome of a verdict. */
-export function outcomeOf(verdict: Verdict): "Allowed" | "Warned" | "Denied" {
-  return verdict.allowed ? (verdict.warnings.length > 0 ? "Warned" : "Allowed") : "Denied";
-}
-
-/** Returns the verdict of a release, with the positions in `evaluated.verdict`; or `evaluated.verdict` itself if there is none for the release, as for `settings`. */
-export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
-  const chosen = evaluated.releases?.find((entry) => entry.release === release)?.verdict;
-  if (chosen === undefined) {
-    return evaluated.verdict;
-  }
-  const findings = chosen.findings.map((finding) => {
-    const position = evaluated.verdict.findings.find(({ rule, path }) => rule === finding.rule && path === finding.path)?.position;
-    return position === undefined ? finding : { ...finding, position };
-  });
-  return { ...chosen, findings };
-}
 
 const START: Position = { from: 0, to: 0, line: 1, column: 1, exact: false };
 

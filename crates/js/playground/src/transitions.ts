@@ -1,6 +1,6 @@
 // Evaluates which transitions between the states of a Job's status are possible.
 import { type AdmissionRequest, diff } from "managed-by/web";
-import { verdictOf } from "./evaluation.js";
+import { verdictOf } from "./verdict.js";
 
 export type StateId = "none" | "running" | "suspended" | "criteria" | "target" | "complete" | "failed";
 

@@ -1,9 +1,10 @@
 // The result panel: objects, verdict, kubectl output, findings with their rules, releases and state diagram.
 import { explain, type Finding, type ObjectVerdict, type Verdict } from "managed-by/web";
-import { type Entry, type Evaluation, MAX_LISTED, outcomeOf } from "./evaluation.js";
+import { type Entry, type Evaluation, MAX_LISTED } from "./evaluation.js";
 import { h, inlineMarkdown, markdown } from "./dom.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
 import { stateDiagram } from "./state-diagram.js";
+import { outcomeOf } from "./verdict.js";
 
 export interface Actions {
   /** Shows the position of a finding in the editor. */
