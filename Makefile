@@ -147,9 +147,9 @@ generate: ## Update generated files: pages, schemas, results in examples, guides
 	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test conditions
 	@$(XTASK) generate
 	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because go is not on the PATH"; fi
-	UPDATE_EXAMPLES=1 cargo test --quiet --package managed-by-policy --test library examples::
-	UPDATE_GUIDE=1 cargo test --quiet --package xtask --test status_guide
-	UPDATE_CLI=1 cargo test --quiet --package managed-by-cli -- transcripts schema_matches_the_code
+	UPDATE_EXPECT=1 cargo test --quiet --package managed-by-policy --test library examples::
+	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test status_guide
+	UPDATE_EXPECT=1 cargo test --quiet --package managed-by-cli -- transcripts schema_matches_the_code
 
 .PHONY: artifacthub
 artifacthub: target/readme/README.md target/readme/pods/README.md # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit
@@ -308,7 +308,7 @@ $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package.j
 
 .PHONY: update-costs
 update-costs: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
-	UPDATE_COSTS=1 cargo test --quiet $(TEST_PACKAGES) --test policy costs::
+	UPDATE_EXPECT=1 cargo test --quiet $(TEST_PACKAGES) --test policy costs::
 
 .PHONY: update-parity verify-parity parity-random match-conditions-upstream oracle
 update-parity: oracle ## Update the test vectors with kube-apiserver's code (needs Go)

@@ -1,4 +1,4 @@
-//! The responses in `examples/`. `UPDATE_EXAMPLES=1 cargo test --test library examples::` updates them.
+//! The responses in `examples/`. `UPDATE_EXPECT=1 cargo test --test library examples::` updates them.
 
 use std::{env, fs};
 
@@ -8,7 +8,7 @@ use crate::support::review;
 
 #[test]
 fn each_example_contains_the_policy_response() {
-    let is_update = env::var_os("UPDATE_EXAMPLES").is_some();
+    let is_update = env::var_os("UPDATE_EXPECT").is_some();
     let examples = examples::all().unwrap();
     assert!(examples.len() > 50);
     for example in examples {

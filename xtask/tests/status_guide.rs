@@ -1,6 +1,6 @@
 //! Runs the examples in `docs/reference/job-status.md`: accepted updates are accepted, and each mistake gets the response shown below it.
 //!
-//! `UPDATE_GUIDE=1` updates the responses.
+//! `UPDATE_EXPECT=1` updates the responses.
 
 #![expect(
     clippy::unwrap_used,
@@ -127,13 +127,13 @@ fn guide_shows_the_results_of_the_library() {
         let body = response.as_deref().unwrap_or(body);
         updated.extend(["```", info, "\n", body, "```", parts.next().unwrap()]);
     }
-    if env::var_os("UPDATE_GUIDE").is_some() {
+    if env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &updated).unwrap();
     }
     let first_difference = text.lines().zip(updated.lines()).find(|(a, b)| a != b);
     assert_eq!(
         first_difference, None,
-        "UPDATE_GUIDE=1 updates the responses"
+        "UPDATE_EXPECT=1 updates the responses"
     );
     assert_eq!(text.len(), updated.len());
     assert_eq!(

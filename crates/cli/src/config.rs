@@ -147,13 +147,13 @@ mod tests {
         schema.insert("$id".to_owned(), id.into());
         schema.insert("title".to_owned(), "managed-by.toml".into());
         let made = format!("{:#}\n", schema.as_value());
-        if std::env::var_os("UPDATE_CLI").is_some() {
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
             fs::write(SCHEMA, &made).unwrap();
         }
         let written = fs::read_to_string(SCHEMA).unwrap();
         assert_eq!(
             written, made,
-            "docs/config.schema.json is out of date; run with UPDATE_CLI=1 to update it"
+            "docs/config.schema.json is out of date; run with UPDATE_EXPECT=1 to update it"
         );
     }
 }

@@ -182,7 +182,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Fails at the first line of a page that differs from the current output. With `UPDATE_CLI`, updates the page instead.
+/// Fails at the first line of a page that differs from the current output. With `UPDATE_EXPECT`, updates the page instead.
 fn check_page(file: &Path, name: &str) {
     let page = fs::read_to_string(file).unwrap();
     let least = if name.starts_with("docs/tasks") { 1 } else { 5 };
@@ -190,7 +190,7 @@ fn check_page(file: &Path, name: &str) {
     let fixed = root("examples/manifests");
     let fixed = file.starts_with(root("docs")).then_some(&*fixed);
     let made = with_current_output(&page, fixed);
-    if std::env::var_os("UPDATE_CLI").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(file, made).unwrap();
         return;
     }
@@ -198,7 +198,7 @@ fn check_page(file: &Path, name: &str) {
     for (line, (written, printed)) in (1..).zip(lines) {
         assert_eq!(
             written, printed,
-            "{name}:{line}: the page (left) differs from the output (right); run with UPDATE_CLI=1 to update it"
+            "{name}:{line}: the page (left) differs from the output (right); run with UPDATE_EXPECT=1 to update it"
         );
     }
     assert_eq!(page, made, "{name}");
