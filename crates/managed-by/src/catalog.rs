@@ -15,7 +15,8 @@ use crate::settings::{Settings, SettingsErrors};
 /// Defines the registry and the function that runs it from one list.
 ///
 /// The function calls each rule directly: wasmtime initializes a module's function table on its first indirect call, which costs
-/// more than most rules in an instance that serves one request (0.1 us each).
+/// more than most rules in an instance that serves one request (0.1 us each). A plain loop makes the module 1.9 % smaller, but costs
+/// 6.5 % more fuel for a status update of 6 KB.
 macro_rules! catalog {
     ($($check:path,)*) => {
         static RULES: &[&Rule] = &[$(&$check.rule),*];
