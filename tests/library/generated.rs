@@ -25,7 +25,7 @@ fn generated_files_are_marked() {
         "docs/reference/kinds.md",
         "pods/artifacthub-pkg.yml",
     ];
-    let mut files: Vec<_> = xtask::generated::all().unwrap();
+    let mut files: Vec<_> = xtask::generators::all().unwrap();
     files.extend(xtask::deploy::paths().map(|path| Generated::new(path, "")));
     let paths = files.iter().map(|file| file.path.as_str());
     let output = Command::new("git")
