@@ -1,9 +1,11 @@
 //! `builtin_status_writers`: users and groups that may write the status of workloads that are not delegated, by kind.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::Settings;
 use super::controllers::{WRITERS_LIST, validate_kind};
+use super::custom_kinds::KindNames;
 use super::error::{SettingsError, SettingsErrors};
 use super::parser::Parser;
 use crate::decode::{Path, Type};
@@ -16,6 +18,7 @@ impl<'a> Settings<'a> {
     pub(super) fn read_builtin_writers(
         &self,
         only: Option<&str>,
+        declared: &KindNames<'_>,
         parser: &mut Parser,
     ) -> Option<Vec<Cow<'a, str>>> {
         let mut found = None;
@@ -23,28 +26,22 @@ impl<'a> Settings<'a> {
         if !parser.expect_type(section, Type::Object, &PATH, "an object with kinds as keys") {
             return found;
         }
-        let mut seen: Vec<Cow<'a, str>> = Vec::new();
+        let mut seen = BTreeMap::new();
         for (kind, value) in section.members() {
             if only.is_some_and(|only| only != kind) {
                 continue;
             }
             let path = Path::Quoted(&PATH, &kind);
-            if let Some(rejection) = validate_kind(&kind, self.custom_kinds) {
+            if let Some(rejection) = validate_kind(&kind, declared) {
                 let reason = rejection.with_prefix("unsupported kind; ");
-                let problem = if self.custom_kinds.is_empty() {
-                    SettingsError::new(&path, reason)
-                } else {
-                    SettingsError::semantic(&path, reason)
-                };
-                parser.push(problem.for_key());
+                parser.push(SettingsError::new(&path, reason).for_key());
             }
-            if seen.contains(&kind) {
+            if seen.insert(kind.clone(), 0_usize).is_some() {
                 parser.push(SettingsError::duplicate_field(&path));
             }
             if value.json_type() != Type::Null {
                 found = Some(parser.parse_string_list(value, &path, &WRITERS_LIST));
             }
-            seen.push(kind);
         }
         found
     }
@@ -56,7 +53,8 @@ impl<'a> Settings<'a> {
         kind: &str,
     ) -> Result<Option<Vec<Cow<'a, str>>>, SettingsErrors> {
         let mut parser = Parser::without_duplicate_checks();
-        let found = self.read_builtin_writers(Some(kind), &mut parser);
+        let found =
+            self.read_builtin_writers(Some(kind), &KindNames::new(self.custom_kinds), &mut parser);
         parser.finish(found)
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::custom_kinds::CustomKinds;
+use super::custom_kinds::{CustomKind, KindNames};
 use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::{Settings, glob, names};
@@ -55,18 +55,26 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 }
 
 /// Validates the name of a kind, which must be known or in `custom_kinds`.
-pub(super) fn validate_kind(kind: &str, declared: CustomKinds<'_>) -> Option<Rejection> {
-    if kinds().any(|k| k == kind) {
+pub(super) fn validate_kind(kind: &str, declared: &KindNames<'_>) -> Option<Rejection> {
+    let is_workload = |k: &&Kind<'_>| k.location == FieldLocation::Workload && k.name == kind;
+    if kind::kinds().iter().any(is_workload) {
         return None;
     }
-    let names = declared.names();
-    if names.iter().any(|name| name == kind) {
+    let names = || {
+        let names = declared.get().iter().map(|name| &**name);
+        names.filter(|name| !name.is_empty())
+    };
+    if names().any(|name| name == kind) {
         return None;
     }
     let mut supported: Vec<&str> = kinds().collect();
-    supported.extend(names.iter().map(|name| &**name));
+    supported.extend(names());
     let text = format!("supported values: {}", supported.join(", "));
-    Some(Rejection::with_nearest(text, kind, &supported))
+    let rejection = Rejection::with_nearest(text, kind, &supported);
+    Some(match declared.get() {
+        [] => rejection,
+        _ => rejection.semantic(),
+    })
 }
 
 impl<'a> Controller<'a> {
@@ -84,7 +92,7 @@ impl<'a> Controller<'a> {
 
     fn read(
         value: Raw<'a>,
-        declared: CustomKinds<'_>,
+        declared: &KindNames<'_>,
         path: &Path<'_>,
         parser: &mut Parser,
     ) -> Self {
@@ -94,7 +102,6 @@ impl<'a> Controller<'a> {
         }
         let validate = |kind: &str| validate_kind(kind, declared);
         let kinds_list = ListSchema {
-            is_semantic: !declared.is_empty(),
             empty_hint: Some(OR_ALL),
             ..ListSchema::new("a list of kinds", &validate)
         };
@@ -122,6 +129,7 @@ impl<'a> Settings<'a> {
     /// Returns a controller's entry in the allow-list.
     pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, SettingsErrors> {
         let mut parser = Parser::without_duplicate_checks();
+        let declared = KindNames::new(self.custom_kinds);
         let path = Path::Quoted(&PATH, name);
         let mut found = None;
         let entries = self.listed_controllers().iter();
@@ -129,8 +137,7 @@ impl<'a> Settings<'a> {
             if found.is_some() {
                 parser.push(SettingsError::duplicate_field(&path));
             }
-            let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
-            found = Some(controller);
+            found = Some(Controller::read(*value, &declared, &path, &mut parser));
         }
         parser.finish(found)
     }
@@ -141,23 +148,57 @@ impl<'a> Settings<'a> {
         kind: &str,
         namespace: &str,
     ) -> Result<Vec<Cow<'a, str>>, SettingsErrors> {
-        let mut parser = Parser::without_duplicate_checks();
         let mut names = Vec::new();
-        for (name, value) in self.listed_controllers() {
-            let path = Path::Quoted(&PATH, name);
-            let controller = Controller::read(*value, self.custom_kinds, &path, &mut parser);
+        self.for_each_controller(|name, controller| {
             if controller.allows(kind, namespace) {
                 names.push(name.clone());
             }
-        }
+        })?;
         // Sort the names, because the order of keys is arbitrary.
         let sorted = Sorted::new(names.iter().map(|name| &**name));
         let names = sorted.iter().filter_map(|(_, index)| names.get(index));
-        parser.finish(names.cloned().collect())
+        Ok(names.cloned().collect())
     }
 
-    pub(super) fn check_controllers(&self, parser: &mut Parser) {
-        let (entries, declared) = (self.listed_controllers(), self.custom_kinds);
+    /// Returns true if a listed controller that objects of a kind in a namespace may be delegated to has status writers for which
+    /// `is_listed` returns true.
+    pub(crate) fn any_status_writers(
+        &self,
+        kind: &str,
+        namespace: &str,
+        is_listed: impl Fn(&[Cow<'a, str>]) -> bool,
+    ) -> Result<bool, SettingsErrors> {
+        let mut found = false;
+        self.for_each_controller(|_, controller| {
+            found = found
+                || (controller.allows(kind, namespace)
+                    && controller.status_writers().is_some_and(&is_listed));
+        })?;
+        Ok(found)
+    }
+
+    /// Calls a function with each listed controller.
+    ///
+    /// # Errors
+    /// Fails if an entry is invalid, after all calls.
+    fn for_each_controller(
+        &self,
+        mut f: impl FnMut(&Cow<'a, str>, &Controller<'a>),
+    ) -> Result<(), SettingsErrors> {
+        let mut parser = Parser::without_duplicate_checks();
+        let declared = KindNames::new(self.custom_kinds);
+        for (name, value) in self.listed_controllers() {
+            let path = Path::Quoted(&PATH, name);
+            f(
+                name,
+                &Controller::read(*value, &declared, &path, &mut parser),
+            );
+        }
+        parser.finish(())
+    }
+
+    pub(super) fn check_controllers(&self, names: &KindNames<'_>, parser: &mut Parser) {
+        let entries = self.listed_controllers();
         if entries.len() > MAX_ENTRIES {
             let text = format!(
                 "Too many: {}: must have at most {MAX_ENTRIES} items",
@@ -166,6 +207,7 @@ impl<'a> Settings<'a> {
             parser.push(SettingsError::new(&PATH, text));
             return;
         }
+        let declared = self.custom_kinds.without_problems();
         let mut seen = BTreeMap::new();
         for (name, value) in entries {
             let path = Path::Quoted(&PATH, name);
@@ -174,7 +216,7 @@ impl<'a> Settings<'a> {
             }
             if let Some(rejection) = names::validate_controller(name) {
                 parser.push(SettingsError::new(&path, rejection).for_key());
-            } else if let Some(kind) = declared.reconciled_by(name) {
+            } else if let Some(kind) = declared.iter().find(|kind| kind.is_reconciled_by(name)) {
                 let text = format!(
                     "must be an external controller; the built-in controller of {} is always allowed",
                     kind.name()
@@ -185,10 +227,10 @@ impl<'a> Settings<'a> {
                 let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
                 parser.push(SettingsError::semantic(&path, reason).for_key());
             }
-            let controller = Controller::read(*value, declared, &path, parser);
+            let controller = Controller::read(*value, names, &path, parser);
             let kinds = Path::Member(&path, "kinds");
             for (index, kind) in controller.kinds.iter().flatten().enumerate() {
-                if !accepts_controller(kind, name, declared) {
+                if !accepts_controller(kind, name, &declared) {
                     let text = format!("the API of {kind} rejects this controller's name");
                     parser.push(SettingsError::semantic(&Path::Index(&kinds, index), text));
                 }
@@ -199,13 +241,16 @@ impl<'a> Settings<'a> {
 
 /// Returns true if objects of a kind, or templates for it, accept a controller's name. Returns true for unknown kinds, which are a
 /// different problem.
-fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -> bool {
+fn accepts_controller(kind: &str, controller: &str, declared: &[CustomKind<'_>]) -> bool {
     let known = kind::kinds().iter();
     let mut known = known
         .filter(|known| known.workload_kind() == kind)
         .peekable();
-    let declared = declared.named(kind);
-    let is_unknown = known.peek().is_none() && declared.is_empty();
+    let mut declared = declared
+        .iter()
+        .filter(|known| known.name() == kind)
+        .peekable();
+    let is_unknown = known.peek().is_none() && declared.peek().is_none();
     let accepted = |known: &Kind<'_>| match known.constraint {
         ValueConstraint::Path => is_valid_managed_by(controller),
         ValueConstraint::OneOf(values) => values.contains(&controller),
@@ -213,5 +258,5 @@ fn accepts_controller(kind: &str, controller: &str, declared: CustomKinds<'_>) -
     };
     is_unknown
         || known.any(|known| accepted(known))
-        || declared.iter().any(|kind| kind.accepts(controller))
+        || declared.any(|kind| kind.accepts(controller))
 }

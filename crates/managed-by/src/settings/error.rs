@@ -29,16 +29,18 @@ pub(super) struct Rejection {
     text: String,
     /// Suggested value, which the text contains.
     suggestion: Option<String>,
+    /// True if the reason depends on other parts of the settings.
+    is_semantic: bool,
 }
 
 impl Rejection {
     /// Creates a rejection that suggests the nearest allowed value, if one is near.
     pub(super) fn with_nearest(text: String, word: &str, variants: &[&str]) -> Self {
         match nearest(word, variants.iter().copied()) {
-            Some(near) => Self {
-                text: format!("{text}; did you mean \"{near}\"?"),
-                suggestion: Some(near.to_owned()),
-            },
+            Some(near) => {
+                let text = format!("{text}; did you mean \"{near}\"?");
+                Self::with_suggestion(text, Some(near.to_owned()))
+            }
             None => text.into(),
         }
     }
@@ -48,6 +50,15 @@ impl Rejection {
         Self {
             text,
             suggestion: word,
+            is_semantic: false,
+        }
+    }
+
+    /// Marks the rejection as dependent on other parts of the settings.
+    pub(super) fn semantic(self) -> Self {
+        Self {
+            is_semantic: true,
+            ..self
         }
     }
 
@@ -62,10 +73,7 @@ impl Rejection {
 
 impl From<String> for Rejection {
     fn from(text: String) -> Self {
-        Self {
-            text,
-            suggestion: None,
-        }
+        Self::with_suggestion(text, None)
     }
 }
 
@@ -112,15 +120,15 @@ impl SettingsError {
     #[cold]
     #[inline(never)]
     pub(super) fn new(path: &Path<'_>, reason: impl Into<Rejection>) -> Self {
-        let Rejection { text, suggestion } = reason.into();
+        let reason = reason.into();
         Self {
             path: match path {
                 Path::Root => "settings".to_owned(),
                 path => path.to_string(),
             },
-            text,
-            suggestion,
-            is_semantic: false,
+            text: reason.text,
+            suggestion: reason.suggestion,
+            is_semantic: reason.is_semantic,
             is_key: false,
         }
     }

@@ -28,7 +28,7 @@ use crate::request::{AdmissionReview, GroupVersionKind};
 use crate::unchecked::UncheckedReason;
 pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
-use custom_kinds::CustomKinds;
+use custom_kinds::{CustomKinds, KindNames};
 pub use error::{SettingsError, SettingsErrors};
 pub use namespaces::Delegation;
 pub use owned::OwnedSettings;
@@ -259,10 +259,11 @@ impl<'a> Settings<'a> {
 
     /// Reports problems in sections that are decoded on demand, and between sections.
     fn check(&self, parser: &mut Parser) {
-        self.check_controllers(parser);
+        let kind_names = KindNames::new(self.custom_kinds);
+        self.check_controllers(&kind_names, parser);
         let delegations = self.check_namespaces(parser);
         self.custom_kinds.check(parser);
-        self.read_builtin_writers(None, parser);
+        self.read_builtin_writers(None, &kind_names, parser);
         self.read_exempt(parser);
         let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations

@@ -34,8 +34,6 @@ pub(super) struct ListSchema<'w> {
     /// Description for messages: `a list of namespaces`.
     pub(super) expected: &'static str,
     pub(super) validate: Validator<'w>,
-    /// True if the validation depends on other parts of the settings.
-    pub(super) is_semantic: bool,
     /// Returns true if the first item covers the second.
     pub(super) covers: fn(&str, &str) -> bool,
     pub(super) max_items: usize,
@@ -49,7 +47,6 @@ impl<'w> ListSchema<'w> {
         Self {
             expected,
             validate,
-            is_semantic: false,
             covers: str::eq,
             max_items: MAX_ITEMS,
             empty_hint: None,
@@ -205,23 +202,13 @@ impl Parser {
         path: &Path<'_>,
         validate: Validator<'_>,
     ) -> Cow<'a, str> {
-        self.validated_string(value, path, validate, SettingsError::new)
-    }
-
-    fn validated_string<'a>(
-        &mut self,
-        value: Raw<'a>,
-        path: &Path<'_>,
-        validate: Validator<'_>,
-        problem: fn(&Path<'_>, Rejection) -> SettingsError,
-    ) -> Cow<'a, str> {
         if !self.expect_type(value, Type::String, path, "a string") {
             return Cow::Borrowed("");
         }
         let text = value.string().unwrap_or_default();
         if let Some(rejection) = validate(&text) {
             let got = ["Invalid value: ", &quote_or_size(&text, "string"), ": "].concat();
-            self.push(problem(path, rejection.with_prefix(&got)));
+            self.push(SettingsError::new(path, rejection.with_prefix(&got)));
         }
         text
     }
@@ -242,12 +229,7 @@ impl Parser {
         for (index, (_, element)) in elements.iter().take(list.max_items).enumerate() {
             let path = Path::Index(path, index);
             let before = self.problems.count();
-            let problem = if list.is_semantic {
-                SettingsError::semantic
-            } else {
-                SettingsError::new
-            };
-            let item = self.validated_string(*element, &path, list.validate, problem);
+            let item = self.parse_string(*element, &path, list.validate);
             if self.checks_duplicates
                 && self.problems.count() == before
                 && let Some(earlier) = items.iter().position(|e| (list.covers)(e, &item))

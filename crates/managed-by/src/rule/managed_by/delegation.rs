@@ -103,12 +103,6 @@ fn is_controller_of(context: &Context<'_>, kind: &str) -> Result<bool, SettingsE
     {
         return Ok(true);
     }
-    for name in settings.controllers_for(kind, &context.request.namespace)? {
-        let controller = settings.controller(&name)?;
-        let writers = controller.as_ref().and_then(|c| c.status_writers());
-        if writers.is_some_and(|writers| is_listed(user, writers)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let namespace = &context.request.namespace;
+    settings.any_status_writers(kind, namespace, |writers| is_listed(user, writers))
 }

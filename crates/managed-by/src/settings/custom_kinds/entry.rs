@@ -52,7 +52,7 @@ pub(crate) struct CustomKind<'a> {
     pub(super) kind: Cow<'a, str>,
     plural: Cow<'a, str>,
     managed_by_path: Option<Cow<'a, str>>,
-    pub(super) reserved_value: Option<Cow<'a, str>>,
+    reserved_value: Option<Cow<'a, str>>,
     format: DeclaredFormat<'a>,
     is_template: bool,
     status: Option<DeclaredStatus<'a>>,
@@ -133,6 +133,11 @@ impl<'a> CustomKind<'a> {
 
     pub(in crate::settings) fn name(&self) -> &str {
         &self.kind
+    }
+
+    /// Returns true if a value is the kind's reserved value.
+    pub(in crate::settings) fn is_reconciled_by(&self, controller: &str) -> bool {
+        self.reserved_value.as_deref() == Some(controller)
     }
 
     /// Returns true if the kind's own API accepts a value.

@@ -5,6 +5,7 @@ mod status;
 mod validation;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use super::error::{SettingsError, SettingsErrors};
 use super::parser::Parser;
@@ -64,32 +65,9 @@ impl<'a> CustomKinds<'a> {
         parser.finish(None)
     }
 
-    pub(super) fn is_empty(self) -> bool {
-        self.entries(&mut Parser::without_duplicate_checks())
-            .is_empty()
-    }
-
-    pub(super) fn names(self) -> Vec<Cow<'a, str>> {
-        let entries = self.entries(&mut Parser::without_duplicate_checks());
-        let keys = |entry: &Node<'a>| entry.entries().into_owned();
-        let keys = entries.iter().flat_map(keys);
-        keys.filter(|(name, _)| name == "kind")
-            .filter_map(|(_, value)| value.string())
-            .collect()
-    }
-
-    /// Returns the entries for a kind's name. Ignores problems, which [`CustomKinds::check`] reports.
-    pub(super) fn named(self, name: &str) -> Vec<CustomKind<'a>> {
-        let all = self.all(&mut Parser::without_duplicate_checks());
-        all.into_iter().filter(|kind| kind.kind == name).collect()
-    }
-
-    /// Returns the entry with this reserved value. Ignores problems, which [`CustomKinds::check`] reports.
-    pub(super) fn reconciled_by(self, controller: &str) -> Option<CustomKind<'a>> {
-        let mut all = self
-            .all(&mut Parser::without_duplicate_checks())
-            .into_iter();
-        all.find(|kind| kind.reserved_value.as_deref() == Some(controller))
+    /// Returns the entries. Ignores problems, which [`CustomKinds::check`] reports.
+    pub(super) fn without_problems(self) -> Vec<CustomKind<'a>> {
+        self.all(&mut Parser::without_duplicate_checks())
     }
 
     fn all(self, parser: &mut Parser) -> Vec<CustomKind<'a>> {
@@ -123,6 +101,37 @@ impl<'a> CustomKinds<'a> {
             }
             kind.check(&path, parser);
         }
+    }
+}
+
+/// The names of declared kinds, decoded when the first is needed: most settings list only known kinds, and a section can list
+/// thousands of names.
+#[derive(Debug, Default)]
+pub(super) struct KindNames<'a> {
+    kinds: CustomKinds<'a>,
+    names: OnceCell<Vec<Cow<'a, str>>>,
+}
+
+impl<'a> KindNames<'a> {
+    pub(super) fn new(kinds: CustomKinds<'a>) -> Self {
+        Self {
+            kinds,
+            names: OnceCell::new(),
+        }
+    }
+
+    /// Returns a name per entry. It is empty if the entry has none.
+    pub(super) fn get(&self) -> &[Cow<'a, str>] {
+        self.names.get_or_init(|| {
+            let entries = self.kinds.entries(&mut Parser::without_duplicate_checks());
+            let name = |entry: &Node<'a>| {
+                let keys = entry.entries();
+                let kind = keys.iter().find(|(name, _)| name == "kind");
+                kind.and_then(|(_, value)| value.string())
+                    .unwrap_or_default()
+            };
+            entries.iter().map(name).collect()
+        })
     }
 }
 
