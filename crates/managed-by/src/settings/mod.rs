@@ -387,8 +387,10 @@ impl<'a> Settings<'a> {
     pub(crate) fn unsupported_reason(&self, kind: &GroupVersionKind<'_>) -> UncheckedReason {
         let is_supported = |known: &&Kind<'_>| known.name == kind.kind && known.group == kind.group;
         let is_declared = || {
-            let declared = self.custom_kinds.named(&kind.kind);
-            declared.iter().any(|declared| declared.group == kind.group)
+            let same = |declared: &CustomKind<'_>| {
+                (&declared.kind, &declared.group) == (&kind.kind, &kind.group)
+            };
+            self.custom_kinds.without_problems().iter().any(same)
         };
         if KINDS.iter().any(is_supported) || is_declared() {
             UncheckedReason::UnsupportedVersion

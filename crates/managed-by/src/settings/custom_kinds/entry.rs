@@ -49,7 +49,7 @@ pub(crate) struct CustomKind<'a> {
     pub(in crate::settings) group: Cow<'a, str>,
     /// Versions, or [`None`] for all.
     versions: Option<Vec<Cow<'a, str>>>,
-    pub(super) kind: Cow<'a, str>,
+    pub(in crate::settings) kind: Cow<'a, str>,
     plural: Cow<'a, str>,
     managed_by_path: Option<Cow<'a, str>>,
     reserved_value: Option<Cow<'a, str>>,
