@@ -139,9 +139,10 @@ fn worst_settings() -> [(String, u64); 2] {
     let mut pairs = Vec::new();
     for first in alone.keys() {
         for second in alone.keys().filter(|second| first < *second) {
-            let sections = match [*first, *second].contains(&"custom_kinds") {
-                true => &with_declared,
-                false => &alone,
+            let sections = if [*first, *second].contains(&"custom_kinds") {
+                &with_declared
+            } else {
+                &alone
             };
             let settings = json!({*first: sections[first], *second: sections[second]});
             pairs.push((format!("{first} and {second}"), settings_fuel(&settings)));
@@ -164,15 +165,15 @@ fn cost_is_linear_in_the_size_of_each_section() {
         payload["settings"] = settings.clone();
         fuel(payload.to_string().as_bytes())
     };
-    let measures: [(&str, &dyn Fn(&Value) -> u64); 2] =
-        [("validation", &settings_fuel), ("denied create", &denied)];
-    for (name, measure) in measures {
+    let check = |name: &str, measure: &dyn Fn(&Value) -> u64| {
         let one_kind = measure(&settings(1, 1)) - measure(&settings(1, 0));
         let controllers = measure(&settings(1024, 0));
         let both = measure(&settings(1024, 64));
         let limit = 3 * controllers + 64 * one_kind;
         assert!(both <= limit, "{name}: {both}, at most {limit}");
-    }
+    };
+    check("validation", &settings_fuel);
+    check("denied create", &denied);
 }
 
 /// Measures the current costs by name. The fuel of a request excludes the SDK and the host (`noop.wasm`); the fuel of settings does
