@@ -31,7 +31,10 @@ test("review returns a plain object", () => {
         upstream: true,
       },
     ],
+    unchecked: [],
   });
+  const other = { ...CHANGED, kind: { group: "batch", version: "v2", kind: "Job" } };
+  assert.deepEqual(review(other).unchecked, [{ path: "", reason: "unsupported-version" }]);
 });
 
 test("requests as text keep number formats and duplicate keys", () => {

@@ -71,8 +71,9 @@ test("evaluations equal the library's for each release", async () => {
     const ours = releases().flatMap((release) => {
       const verdict = review(request, { ...settings, kubernetes_version: release, rules: { ...ALL, ...settings.rules } });
       const { releases: _, ...releaseVerdict } = evaluation.releaseVerdicts.find((entry) => entry.releases.includes(release));
-      const { findings, ...response } = verdict;
+      const { findings, unchecked, ...response } = verdict;
       assert.deepEqual(response, releaseVerdict, `${name} on ${release}: ${request}`);
+      assert.deepEqual(unchecked, evaluation.unchecked, `${name}: ${request}`);
       return rowsOf(verdict, [release]);
     });
     assert.deepEqual(new Set(ours), new Set(rowsOf(evaluation, [])), `${name}: ${request}`);
