@@ -329,11 +329,13 @@ match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apis
 		MATCH_CASES=$(MATCH_CASES) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
 	done
 
+# Releases whose CEL environments differ.
+CEL_RELEASES ?= 1.30 1.36 1.37
 .PHONY: cel-upstream
 cel-upstream: export EXPECTED_RESULTS = $(CURDIR)/target/cel.ndjson
 cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library, using kube-apiserver's code, on all checked-in requests and on REQUESTS requests generated from SEED (needs Go)
 	$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
-	cd parity/oracle && for release in 1.30 1.36 1.37; do \
+	cd parity/oracle && for release in $(CEL_RELEASES); do \
 		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \
 	done
 
