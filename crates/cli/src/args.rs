@@ -148,7 +148,7 @@ pub(crate) struct LintArgs {
     /// Files, directories, or - for standard input
     #[arg(value_name = "PATH", default_value = "-")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Apply suggested fixes to the files in place
+    /// Correct names that differ from a known one only in case, a separator or a letter, in the files
     #[arg(long)]
     pub(crate) fix: bool,
     #[command(flatten)]

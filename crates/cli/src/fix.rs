@@ -8,8 +8,8 @@ use serde_json::Value;
 /// A string in a text, and its replacement.
 pub(crate) struct Edit {
     span: Range<usize>,
-    old: String,
-    new: String,
+    pub(crate) old: String,
+    pub(crate) new: String,
 }
 
 impl Edit {
@@ -44,6 +44,72 @@ impl Edit {
             new,
         })
     }
+}
+
+/// Returns true if a value is a known name with a slip of the keyboard, so that a program may correct it. A suggestion may guess, but
+/// `runner-a` and `runner-b`, `v1` and `v3`, or `cpu` and `gpu` are different controllers.
+///
+/// The names may differ in case, white space and separators, or by one inserted, missing or transposed letter after the domain. `old`
+/// must not be that close to another known name.
+pub(crate) fn is_slip<'c>(old: &str, new: &str, known: impl IntoIterator<Item = &'c str>) -> bool {
+    let old = normalized(old);
+    let is_close = |name: &str| {
+        let name = normalized(name);
+        let domain = |name: &str| name.split_once('/').map(|(domain, _)| domain.to_owned());
+        let differs_by_a_letter = domain(&old) == domain(&name)
+            && (has_one_letter_more(&old, &name)
+                || has_one_letter_more(&name, &old)
+                || has_two_letters_swapped(&old, &name));
+        old == name || differs_by_a_letter
+    };
+    is_close(new)
+        && !known
+            .into_iter()
+            .any(|other| other != new && is_close(other))
+}
+
+/// Returns a name in lowercase, without white space, and with `-` as its separator.
+fn normalized(name: &str) -> String {
+    let kept = name.chars().filter(|c| !c.is_whitespace());
+    let unified = kept.map(|c| {
+        if c == '_' {
+            '-'
+        } else {
+            c.to_ascii_lowercase()
+        }
+    });
+    unified.collect()
+}
+
+/// Returns the parts of two texts between their common prefix and suffix.
+fn difference<'t>(one: &'t str, other: &'t str) -> (&'t str, &'t str) {
+    let same = |(a, b): &(char, char)| a == b;
+    let prefix = one.chars().zip(other.chars()).take_while(same);
+    let prefix: usize = prefix.map(|(c, _)| c.len_utf8()).sum();
+    let rest = |text: &'t str| text.get(prefix..).unwrap_or_default();
+    let (one, other) = (rest(one), rest(other));
+    let suffix = one.chars().rev().zip(other.chars().rev()).take_while(same);
+    let suffix: usize = suffix.map(|(c, _)| c.len_utf8()).sum();
+    let start = |text: &'t str| {
+        let end = text.len().saturating_sub(suffix);
+        text.get(..end).unwrap_or_default()
+    };
+    (start(one), start(other))
+}
+
+fn is_letter(text: &str) -> bool {
+    text.len() == 1 && text.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+fn has_one_letter_more(longer: &str, shorter: &str) -> bool {
+    let (more, less) = difference(longer, shorter);
+    less.is_empty() && is_letter(more)
+}
+
+fn has_two_letters_swapped(one: &str, other: &str) -> bool {
+    let (one, other) = difference(one, other);
+    let swapped: String = other.chars().rev().collect();
+    one.len() == 2 && one == swapped && one.chars().all(|c| c.is_ascii_alphabetic())
 }
 
 /// Applies the edits, unless they would change anything other than the edited values.
@@ -96,5 +162,41 @@ fn differences(old: &Value, new: &Value, changes: &mut Vec<Option<(String, Strin
             }
         }
         _ => changes.push(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_slip;
+
+    #[test]
+    fn only_slips_are_corrected() {
+        for (old, new, expected) in [
+            ("Acme.io/Runner", "acme.io/runner", true),
+            ("acme.io/my_runner", "acme.io/my-runner", true),
+            ("acme.io/ runner", "acme.io/runner", true),
+            ("acme.io/runer", "acme.io/runner", true),
+            ("acme.io/runnner", "acme.io/runner", true),
+            ("acme.io/rnuner", "acme.io/runner", true),
+            // Other controllers.
+            ("acme.io/test", "acme.io/prod", false),
+            ("acme.io/runner-b", "acme.io/runner-a", false),
+            ("acme.io/runner-v3", "acme.io/runner-v1", false),
+            ("acme.io/runner-v1", "acme.io/runner-v", false),
+            ("acme.io/runner-v12", "acme.io/runner-v21", false),
+            ("acme.io/cpu", "acme.io/gpu", false),
+            ("acme.io/rxnner", "acme.io/runner", false),
+            ("acme.io/rune", "acme.io/runner", false),
+            ("team-b.acme.io/runner", "team-a.acme.io/runner", false),
+            ("team.acme.io/runner", "teams.acme.io/runner", false),
+            ("runner", "acme.io/runner", false),
+        ] {
+            assert_eq!(is_slip(old, new, [new]), expected, "{old} -> {new}");
+        }
+        // A tie.
+        let known = ["acme.io/runner-ab", "acme.io/runner-ac"];
+        assert!(!is_slip("acme.io/runner-a", known[0], known));
+        let known = ["acme.io/runner", "acme.io/walker"];
+        assert!(is_slip("acme.io/runer", known[0], known));
     }
 }

@@ -71,8 +71,8 @@ pub(crate) struct Report {
     pub(crate) skipped: usize,
     /// Number of empty inputs that are not reported as errors: files in directories, and with `--allow-empty` all inputs.
     pub(crate) empty: usize,
-    /// Number of values corrected in the files.
-    pub(crate) fixed: usize,
+    /// Values and keys corrected in the files, each with its position, old and new text.
+    pub(crate) fixes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -440,7 +440,7 @@ impl Report {
             self.files.append(&mut other.files);
             self.skipped = self.skipped.saturating_add(other.skipped);
             self.empty = self.empty.saturating_add(other.empty);
-            self.fixed = self.fixed.saturating_add(other.fixed);
+            self.fixes.append(&mut other.fixes);
             for (text, (position, count)) in other.hints {
                 let (_, total) = self.hints.entry(text).or_insert((position, 0));
                 *total = total.saturating_add(count);

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use managed_by::rule;
+use managed_by::{Rule, rule};
 use managed_by_offline::MalformedText;
+use managed_by_offline::replay::ObjectRef;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -56,7 +58,7 @@ pub(crate) fn exceptions(object: &str) -> Result<BTreeMap<&'static str, String>,
 /// Known findings, in a file.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Baseline {
+pub(crate) struct Baseline {
     /// Always 1.
     format: u32,
     findings: BTreeSet<KnownFinding>,
@@ -84,13 +86,7 @@ pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result
         }
         return Ok(());
     };
-    let file_error = |e| CliError::Error(format!("{}: {e}", path.display()));
     let mut baseline = Baseline::read(path, args.write_baseline)?;
-    let directory = path
-        .parent()
-        .filter(|directory| !directory.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new(".")).canonicalize();
-    baseline.directory = directory.map_err(file_error)?;
     if args.write_baseline {
         let read = baseline.evaluated_files(report);
         let directory = &baseline.directory;
@@ -105,18 +101,47 @@ pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result
             baseline.findings.extend(known);
         }
         let text = serde_json::to_string_pretty(&baseline).unwrap_or_default();
-        fs::write(path, text + "\n").map_err(file_error)?;
+        fs::write(path, text + "\n").map_err(|e| file_error(path, &e))?;
     }
     baseline.suppress(&Input::new(path), report);
     Ok(())
 }
 
+fn file_error(path: &Path, error: &io::Error) -> CliError {
+    CliError::Error(format!("{}: {error}", path.display()))
+}
+
 impl Baseline {
+    /// Reads the baseline of the arguments. Without one, it is empty.
+    pub(crate) fn from_args(args: &BaselineArgs) -> Result<Self, CliError> {
+        let baseline = args.baseline.as_deref();
+        baseline.map_or_else(
+            || Ok(Self::default()),
+            |path| Self::read(path, args.write_baseline),
+        )
+    }
+
+    /// Returns true if it has an entry for a finding of a rule at a path of an object.
+    pub(crate) fn contains(&self, file: &str, object: &ObjectRef, rule: &Rule, path: &str) -> bool {
+        !self.findings.is_empty()
+            && self.findings.contains(&KnownFinding {
+                file: self.relative_name(file),
+                object: object.to_string(),
+                rule: rule.id().to_owned(),
+                path: path.to_owned(),
+            })
+    }
+
     /// Reads a file. With `may_be_missing`, a missing file is an empty baseline.
     fn read(path: &Path, may_be_missing: bool) -> Result<Self, CliError> {
+        let directory = path
+            .parent()
+            .filter(|directory| !directory.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).canonicalize();
         if may_be_missing && !path.exists() {
             return Ok(Self {
                 format: 1,
+                directory: directory.map_err(|e| file_error(path, &e))?,
                 ..Self::default()
             });
         }
@@ -134,7 +159,10 @@ impl Baseline {
             Diagnostic::new(&input.name, MalformedText::at(line, column, text))
         };
         match serde_json::from_slice::<Self>(&bytes) {
-            Ok(baseline) if baseline.format == 1 => Ok(baseline),
+            Ok(baseline) if baseline.format == 1 => Ok(Self {
+                directory: directory.map_err(|e| file_error(path, &e))?,
+                ..baseline
+            }),
             Ok(_) => Err(error(0, 0, "expected format 1").into()),
             Err(e) => Err(error(e.line(), e.column(), &e.to_string()).into()),
         }

@@ -1,7 +1,8 @@
 //! Evaluates requests with the library and keeps owned results.
 
 use managed_by::{
-    AdmissionRequest, DecodeError, EvaluationResult, Kind, ReleaseSet, Settings, evaluate,
+    AdmissionRequest, DecodeError, EvaluationResult, Kind, RESERVED_VALUES, ReleaseSet, Settings,
+    evaluate,
 };
 
 /// Evaluates requests according to settings.
@@ -22,6 +23,12 @@ impl<'s> Evaluator<'s> {
     /// Returns true if the library supports the kind or the settings declare it.
     pub fn supports(&self, group: &str, version: &str, kind: &str) -> bool {
         Kind::find(group, version, kind).is_some() || self.settings.declares(group, version, kind)
+    }
+
+    /// Returns the names of the known controllers: those of the settings, and the reserved values of all kinds.
+    pub fn known_controllers(&self) -> impl Iterator<Item = &str> {
+        let reserved = RESERVED_VALUES.iter().map(|(name, _)| *name);
+        self.settings.controller_names().chain(reserved)
     }
 
     /// Evaluates an `AdmissionRequest` given as JSON.

@@ -12,29 +12,40 @@ use crate::args::LintArgs;
 use crate::diagnostic::Diagnostic;
 use crate::exit::CliError;
 use crate::files::FileSelector;
-use crate::fix::{self, Edit};
+use crate::fix::{self, Edit, is_slip};
 use crate::input::Input;
 use crate::report::Report;
-use crate::suppression::exceptions;
+use crate::suppression::{Baseline, exceptions};
+
+/// Maximum number of times that `--fix` evaluates a file.
+const MAX_ROUNDS: usize = 8;
 
 pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;
+    // `--fix` leaves known findings alone.
+    let baseline = args
+        .fix
+        .then(|| Baseline::from_args(&args.manifests.baseline));
+    let baseline = baseline.transpose()?;
     let files = FileSelector::new(&args.manifests.directories)?.files(&args.paths);
     // Reports keep the order of the files.
     let reports: Vec<Report> = files
         .par_iter()
-        .map(|input| lint(input, args.fix, &context))
+        .map(|input| lint(input, baseline.as_ref(), &context))
         .collect();
     let mut all = Report::default();
     all.append(reports);
     Ok(all)
 }
 
-fn lint(input: &Input, should_fix: bool, context: &Context<'_>) -> Report {
+/// Evaluates a file. With a baseline, first fixes the findings that are not in it.
+fn lint(input: &Input, fixes_except: Option<&Baseline>, context: &Context<'_>) -> Report {
     let mut report = Report::default();
     report.files.push(Arc::clone(&input.name));
-    if should_fix && let Err(error) = fix(input, context, &mut report) {
+    if let Some(baseline) = fixes_except
+        && let Err(error) = fix(input, context, baseline, &mut report)
+    {
         report.diagnostics.push(error);
         return report;
     }
@@ -50,22 +61,57 @@ fn lint(input: &Input, should_fix: bool, context: &Context<'_>) -> Report {
     report
 }
 
-/// Applies suggested fixes, of rules and for unknown fields, to a file in place.
-fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), Diagnostic> {
+/// Applies suggested fixes, of rules and for unknown fields, to a file in place, until there are no more.
+fn fix(
+    input: &Input,
+    context: &Context<'_>,
+    baseline: &Baseline,
+    report: &mut Report,
+) -> Result<(), Diagnostic> {
+    // A fixed value may have another finding. The limit only protects against suggestions that contradict each other.
+    for _ in 0..MAX_ROUNDS {
+        let hints = report.hints.clone();
+        if !fix_once(input, context, baseline, report)? {
+            break;
+        }
+        // The next round repeats them.
+        report.hints = hints;
+    }
+    Ok(())
+}
+
+/// Applies the current suggestions. Returns true if the file changed.
+fn fix_once(
+    input: &Input,
+    context: &Context<'_>,
+    baseline: &Baseline,
+    report: &mut Report,
+) -> Result<bool, Diagnostic> {
     let mut edits = Vec::new();
+    let mut fixes = Vec::new();
     // Parse errors are reported when the file is evaluated.
     for_each_object(input, &mut Report::default(), |located, _| {
-        for (value, new) in suggestions(located, context) {
-            match Edit::new(located.text, &value, new) {
-                Ok(edit) => edits.push(edit),
-                Err(reason) => report.add_hint(format!("not fixed: {reason}"), || {
-                    format!("{}:{}:{}", input.name, value.line, value.column)
-                }),
+        for Suggestion { at, new, is_key } in suggestions(located, context, baseline) {
+            let position = || format!("{}:{}:{}", input.name, at.line, at.column);
+            let edit = Edit::new(located.text, &at, new).and_then(|edit| {
+                let known = context.evaluator.known_controllers();
+                if is_key || is_slip(&edit.old, &edit.new, known) {
+                    Ok(edit)
+                } else {
+                    Err("the suggestion is a guess, and may name another controller")
+                }
+            });
+            match edit {
+                Ok(edit) => {
+                    fixes.push(format!("{}: {} -> {}", position(), edit.old, edit.new));
+                    edits.push(edit);
+                }
+                Err(reason) => report.add_hint(format!("not fixed: {reason}"), position),
             }
         }
     });
     if edits.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let bytes = input.bytes()?;
     let edited = match decode(&bytes) {
@@ -78,21 +124,32 @@ fn fix(input: &Input, context: &Context<'_>, report: &mut Report) -> Result<(), 
         Ok(edited) => edited,
         Err(reason) => {
             report.add_hint(format!("not fixed: {reason}"), || input.name.to_string());
-            return Ok(());
+            return Ok(false);
         }
     };
     // Keep the byte order mark before the text.
     let mark = bytes.get(..mark).unwrap_or_default();
     input.write(&[mark, edited.as_bytes()].concat())?;
-    report.fixed = edits.len();
-    Ok(())
+    // Objects that share a value through a YAML alias report it once each.
+    fixes.dedup();
+    report.fixes.append(&mut fixes);
+    Ok(true)
 }
 
-/// Returns the positions of an object's values and keys that should change, and the new texts.
+/// Suggested text for a value or key.
+struct Suggestion {
+    at: ValueLocation,
+    new: String,
+    /// True for the key of a misspelled field.
+    is_key: bool,
+}
+
+/// Returns the suggestions for an object's values and keys.
 fn suggestions(
     located: &LocatedObject<'_, '_>,
     context: &Context<'_>,
-) -> Vec<(ValueLocation, String)> {
+    baseline: &Baseline,
+) -> Vec<Suggestion> {
     let (object, document) = (&located.object, located.document);
     let request = object.request(context.namespace, &context.user);
     let evaluator = &context.evaluator;
@@ -104,16 +161,19 @@ fn suggestions(
         return Vec::new();
     };
     let exceptions = exceptions(object.json()).unwrap_or_default();
+    let suggestion = |at, new, is_key| Suggestion { at, new, is_key };
+    let name = object.full_name(context.namespace);
     let findings = findings.into_iter();
     let values = findings
         .filter(|finding| !exceptions.contains_key(finding.rule.id()))
+        .filter(|finding| !baseline.contains(located.file, &name, finding.rule, &finding.path))
         .filter_map(|finding| {
             let value = document.locate(&object.document_path(&finding.path));
-            Some((value, finding.suggestion?))
+            Some(suggestion(value, finding.suggestion?, false))
         });
     let keys = unknown.iter().filter_map(|field| {
         let key = document.locate_key(&object.document_path(&field.path));
-        Some((key, field.suggestion?.to_owned()))
+        Some(suggestion(key, field.suggestion?.to_owned(), true))
     });
     values.chain(keys).collect()
 }

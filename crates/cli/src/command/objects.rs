@@ -162,7 +162,7 @@ fn chart_of(file: &str, text: &str) -> Option<String> {
 
 /// An object in a document of a file.
 pub(super) struct LocatedObject<'a, 't> {
-    file: &'a Arc<str>,
+    pub(super) file: &'a Arc<str>,
     pub(super) text: &'a str,
     pub(super) document: &'a Document<'t>,
     pub(super) object: Object<'a>,

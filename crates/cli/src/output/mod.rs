@@ -33,6 +33,9 @@ pub(crate) fn print(
     if format != Output::Github {
         print_diagnostics(report);
     }
+    for fix in &report.fixes {
+        anstream::eprintln!("fixed: {}", escape::escape_control(fix));
+    }
     anstream::eprint!(
         "{}{}",
         text::dropped_field_note(report),

@@ -151,7 +151,7 @@ pub(crate) fn suppressed_counts(report: &Report) -> String {
     counts(&[
         (totals.suppressed_by_exception, "suppressed by exceptions"),
         (totals.suppressed_by_baseline, "in the baseline"),
-        (report.fixed, "fixed"),
+        (report.fixes.len(), "fixed"),
     ])
 }
 

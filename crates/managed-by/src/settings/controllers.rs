@@ -122,6 +122,11 @@ impl<'a> Settings<'a> {
         self.controllers.is_some()
     }
 
+    /// Returns the names of the listed controllers.
+    pub fn controller_names(&self) -> impl Iterator<Item = &str> {
+        self.listed_controllers().iter().map(|(name, _)| &**name)
+    }
+
     fn listed_controllers(&self) -> &[(Cow<'a, str>, Raw<'a>)] {
         self.controllers.as_deref().unwrap_or_default()
     }
