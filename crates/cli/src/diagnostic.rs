@@ -181,7 +181,8 @@ pub(crate) fn span_and_source(text: &str, located: &ValueLocation) -> (Span, Opt
 fn source(text: &str, span: &Range<usize>) -> Option<SourceLine> {
     let before = text.get(..span.start)?;
     let earliest = before.floor_char_boundary(before.len().saturating_sub(MAX_SHOWN_LINE));
-    let start = match before.get(earliest..)?.rfind('\n') {
+    // As in YAML, a carriage return alone also ends a line.
+    let start = match before.get(earliest..)?.rfind(['\n', '\r']) {
         Some(at) => earliest.saturating_add(at).saturating_add(1),
         None if earliest == 0 => 0,
         None => return None,

@@ -24,6 +24,8 @@ enum Source {
     File(PathBuf),
     /// Standard input, which can be read only once.
     Stdin(OnceLock<Vec<u8>>),
+    /// A pipe, such as `<(helm template .)` in a shell. It can be read only once too.
+    Pipe(PathBuf, OnceLock<Vec<u8>>),
     /// Contents from another source, such as a file in a commit.
     Bytes(Vec<u8>),
     /// A file that is not read.
@@ -39,6 +41,7 @@ impl Input {
         let name = relative.unwrap_or(path).display().to_string();
         let (name, source) = match &*name {
             "-" => ("stdin".to_owned(), Source::Stdin(OnceLock::new())),
+            _ if is_pipe(path) => (name, Source::Pipe(path.to_owned(), OnceLock::new())),
             _ => (name, Source::File(path.to_owned())),
         };
         Self {
@@ -76,7 +79,7 @@ impl Input {
 
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.source {
-            Source::File(path) => Some(path),
+            Source::File(path) | Source::Pipe(path, _) => Some(path),
             Source::Stdin(_) | Source::Bytes(_) | Source::Failed(_) => None,
         }
     }
@@ -92,18 +95,26 @@ impl Input {
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
                 Err(e) => Err(self.read_error(&e)),
             },
-            Source::Stdin(cached) => {
-                if cached.get().is_none() {
-                    let mut bytes = Vec::new();
-                    let read = io::stdin().lock().read_to_end(&mut bytes);
-                    read.map_err(|e| self.read_error(&e))?;
-                    let _ = cached.set(bytes);
-                }
-                Ok(Cow::Borrowed(cached.get().map_or(&[], Vec::as_slice)))
-            }
+            Source::Stdin(cached) => self.read_once(cached, || {
+                let mut bytes = Vec::new();
+                io::stdin().lock().read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }),
+            Source::Pipe(path, cached) => self.read_once(cached, || fs::read(path)),
             Source::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
             Source::Failed(error) => Err((**error).clone()),
         }
+    }
+
+    fn read_once<'c>(
+        &self,
+        cached: &'c OnceLock<Vec<u8>>,
+        read: impl FnOnce() -> io::Result<Vec<u8>>,
+    ) -> Result<Cow<'c, [u8]>, Diagnostic> {
+        if cached.get().is_none() {
+            let _ = cached.set(read().map_err(|e| self.read_error(&e))?);
+        }
+        Ok(Cow::Borrowed(cached.get().map_or(&[], Vec::as_slice)))
     }
 
     pub(crate) fn text(&self) -> Result<String, Diagnostic> {
@@ -122,7 +133,7 @@ impl Input {
 
     /// Opens a file or standard input as a stream, with its size if known.
     pub(crate) fn open(&self) -> Result<(Box<dyn io::Read + Send>, Option<u64>), Diagnostic> {
-        let Source::File(path) = &self.source else {
+        let (Source::File(path) | Source::Pipe(path, _)) = &self.source else {
             return Ok((Box::new(io::stdin()), None));
         };
         let file = File::open(path).map_err(|e| self.read_error(&e))?;
@@ -147,4 +158,10 @@ impl Input {
         };
         Diagnostic::of_file(&self.name, text)
     }
+}
+
+/// Returns true if the path is neither a file nor a directory.
+fn is_pipe(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
