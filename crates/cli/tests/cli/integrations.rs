@@ -265,6 +265,48 @@ fn action_denies_warnings_by_default() {
 /// Runs the Action with the arguments of the documented GitHub recipe.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn action_finds_the_command_among_its_arguments() {
+    for (args, expected) in [
+        ("-q lint .", 1),
+        ("--color never lint .", 1),
+        ("lint -- .", 1),
+        ("lint\n.", 1),
+        ("-q lint lint", 2),
+        ("rules", 2),
+    ] {
+        let action = Action::new(env!("CARGO_PKG_VERSION"), &[("args", args)]);
+        fs::write(action.file("work/job.yaml"), typo()).unwrap();
+        assert_eq!(action.step("Install managed-by").code, 0);
+        let ran = action.step("Run managed-by");
+        assert_eq!(ran.code, expected, "{args}: {}", ran.text);
+    }
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn action_validates_its_inputs() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        Action::new(version, &[]).step("Validate the inputs").code,
+        0
+    );
+    for (input, value) in [
+        ("deny-warnings", "True"),
+        ("deny-warnings", ""),
+        ("upload-sarif", "yes"),
+        ("version", "main"),
+        ("version", "v1.0.0/../x"),
+        ("sha256", "abc"),
+    ] {
+        let validated = Action::new(version, &[(input, value)]).step("Validate the inputs");
+        assert_eq!(validated.code, 2, "{input}={value}");
+        let expected = format!("::error::{input}: expected");
+        assert!(validated.text.starts_with(&expected), "{}", validated.text);
+    }
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn github_recipe_fails_for_the_typo_of_the_readme() {
     let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
     let args = page.split("args: lint").nth(1).unwrap();
