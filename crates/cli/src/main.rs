@@ -19,6 +19,7 @@ mod output;
 mod recording;
 mod release;
 mod report;
+mod stderr;
 mod stream;
 mod suppression;
 
@@ -30,6 +31,7 @@ use clap::Parser as _;
 
 use args::Args;
 use exit::{CliError, ExitStatus};
+use stderr::stderr;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -43,12 +45,12 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(CliError::BrokenPipe) => ExitStatus::BrokenPipe,
         Err(CliError::Error(text)) => {
-            anstream::eprintln!("error: {}", output::escape::escape_control(&text));
+            stderr!("error: {}\n", output::escape::escape_control(&text));
             ExitStatus::Error
         }
         Err(CliError::Diagnostics(diagnostics)) => {
             for diagnostic in &diagnostics {
-                anstream::eprint!("{}", output::text::render_diagnostic(diagnostic));
+                stderr!("{}", output::text::render_diagnostic(diagnostic));
             }
             ExitStatus::Error
         }

@@ -17,6 +17,7 @@ use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::exit::{CliError, ExitStatus};
 use crate::format::pluralize;
 use crate::output::{self, escape::escape_control};
+use crate::stderr::stderr;
 
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let controller = &*args.controller;
@@ -67,8 +68,8 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     let report = builder.finish();
     write(args.html.as_deref(), || report.html())?;
     match (&args.badge, report.badge()) {
-        (Some(path), None) => anstream::eprintln!(
-            "note: {}: not written, because records could not be evaluated",
+        (Some(path), None) => stderr!(
+            "note: {}: not written, because records could not be evaluated\n",
             path.display()
         ),
         (path, badge) => write(path.as_deref(), || badge.unwrap_or_default())?,
@@ -91,7 +92,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     }
     if let Some(no_writes_message) = &no_writes_message {
         let level = output::nothing_evaluated_level(args.allow_empty);
-        anstream::eprintln!("{level}: {}", escape_control(no_writes_message));
+        stderr!("{level}: {}\n", escape_control(no_writes_message));
     }
     Ok(ExitStatus::first([
         (errors.total > 0, ExitStatus::Error),

@@ -11,7 +11,7 @@ use crate::report::rule_url;
 
 pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
     let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
-    anstream::print!("{}", rule_page(rule));
+    write!(anstream::stdout(), "{}", rule_page(rule))?;
     Ok(ExitStatus::Accepted)
 }
 

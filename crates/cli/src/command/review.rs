@@ -95,7 +95,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
             report.skipped,
             evaluation.output,
             evaluation.allow_empty,
-        );
+        )?;
     }
     Ok(report.exit_status(evaluation))
 }

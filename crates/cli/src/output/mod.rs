@@ -18,6 +18,7 @@ use crate::diagnostic::{Diagnostic, Level};
 use crate::exit::CliError;
 use crate::recording::ReplaySummary;
 use crate::report::{Report, ReportKind};
+use crate::stderr::stderr;
 
 /// Prints a report on standard output, and diagnostics on standard error.
 pub(crate) fn print(
@@ -34,18 +35,18 @@ pub(crate) fn print(
         print_diagnostics(report);
     }
     for fix in &report.fixes {
-        anstream::eprintln!("fixed: {}", escape::escape_control(fix));
+        stderr!("fixed: {}\n", escape::escape_control(fix));
     }
-    anstream::eprint!(
+    stderr!(
         "{}{}",
         text::dropped_field_note(report),
         text::hints(report)
     );
     if report.evaluated_nothing() {
-        print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty);
+        print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty)?;
     } else if !quiet && format == Output::Text && report.kind != ReportKind::SettingsCheck {
-        anstream::eprint!("{}", text::created_and_deleted(report));
-        anstream::eprintln!("{}", text::totals(report));
+        stderr!("{}", text::created_and_deleted(report));
+        stderr!("{}\n", text::totals(report));
     }
     Ok(())
 }
@@ -83,16 +84,18 @@ pub(crate) fn print_nothing_evaluated(
     skipped: usize,
     format: Output,
     allow_empty: bool,
-) {
+) -> io::Result<()> {
     let (text, level) = (
         text::nothing_evaluated_message(unsupported, skipped),
         nothing_evaluated_level(allow_empty),
     );
     if format == Output::Github {
-        anstream::print!("{}", github::nothing_evaluated_command(&text, level));
+        let command = github::nothing_evaluated_command(&text, level);
+        write!(anstream::stdout(), "{command}")?;
     } else {
-        anstream::eprintln!("{level}: {text}");
+        stderr!("{level}: {text}\n");
     }
+    Ok(())
 }
 
 /// Returns the severity of a run without evaluations.
@@ -107,14 +110,14 @@ pub(crate) fn nothing_evaluated_level(allow_empty: bool) -> Level {
 /// Prints errors, warnings and notes on standard error.
 pub(crate) fn print_diagnostics(report: &Report) {
     for diagnostic in report.sorted_diagnostics() {
-        anstream::eprint!("{}", text::render_diagnostic(diagnostic));
+        stderr!("{}", text::render_diagnostic(diagnostic));
     }
 }
 
 /// Prints an error immediately. The GitHub format includes it at the end.
 pub(crate) fn print_error(error: &Diagnostic, format: Output) {
     if format != Output::Github {
-        anstream::eprint!("{}", text::render_diagnostic(error));
+        stderr!("{}", text::render_diagnostic(error));
     }
 }
 
@@ -134,11 +137,11 @@ pub(crate) fn print_replay(
         }
     }
     out.flush()?;
-    anstream::eprint!("{}", text::hints_for_kinds(summary));
+    stderr!("{}", text::hints_for_kinds(summary));
     if summary.evaluated_nothing() {
-        print_nothing_evaluated(&summary.tally.unsupported, 0, format, allow_empty);
+        print_nothing_evaluated(&summary.tally.unsupported, 0, format, allow_empty)?;
     } else if !quiet && format == Output::Text {
-        anstream::eprintln!("{}", text::replay_totals(summary));
+        stderr!("{}\n", text::replay_totals(summary));
     }
     Ok(())
 }

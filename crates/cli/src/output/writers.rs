@@ -11,6 +11,7 @@ use super::escape::escape_control;
 use crate::exit::CliError;
 use crate::format::{counts, number, pluralize};
 use crate::recording::{WriterList, WritersProposal};
+use crate::stderr::stderr;
 
 /// Prints a proposal on standard output, and its totals on standard error.
 pub(crate) fn print(proposal: &WritersProposal, quiet: bool) -> Result<(), CliError> {
@@ -18,18 +19,16 @@ pub(crate) fn print(proposal: &WritersProposal, quiet: bool) -> Result<(), CliEr
     write!(out, "{}", yaml(proposal))?;
     if proposal.totals.unknown_reconciler > 0 {
         let writes = pluralize(proposal.totals.unknown_reconciler, "status write");
-        anstream::eprintln!(
+        stderr!(
             "error: {writes} in audit events that do not show whether the object is delegated: raise the audit level to RequestResponse, or apply \
-             the policy to these kinds (mode monitor is sufficient)"
+             the policy to these kinds (mode monitor is sufficient)\n"
         );
     }
     if proposal.totals.writes == 0 {
-        anstream::eprintln!(
-            "error: no status writes of workloads, so there are no writers to propose"
-        );
+        stderr!("error: no status writes of workloads, so there are no writers to propose\n");
     }
     if !quiet {
-        anstream::eprintln!("{}", totals(&proposal.totals));
+        stderr!("{}\n", totals(&proposal.totals));
     }
     Ok(())
 }
