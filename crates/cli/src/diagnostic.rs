@@ -37,6 +37,7 @@ pub(crate) enum DiagnosticKind {
     UnusedSuppression,
     DuplicateField,
     UnknownField,
+    UnsupportedVersion,
     Skipped,
     BaseRevisionError,
 }
@@ -59,7 +60,7 @@ impl fmt::Display for Level {
 
 impl DiagnosticKind {
     /// All kinds, each with its severity and its title.
-    pub(crate) const ALL: [(Self, Level, &str); 8] = [
+    pub(crate) const ALL: [(Self, Level, &str); 9] = [
         (
             Self::NotEvaluated,
             Level::Error,
@@ -85,6 +86,11 @@ impl DiagnosticKind {
             Self::UnknownField,
             Level::Warning,
             "A field that the API server drops",
+        ),
+        (
+            Self::UnsupportedVersion,
+            Level::Warning,
+            "An object that was not evaluated, because its kind is supported only in other versions",
         ),
         (
             Self::Skipped,

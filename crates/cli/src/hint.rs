@@ -1,10 +1,29 @@
 //! Hints for input that is not evaluated: the kind, API version or command that the user probably meant.
 
-use managed_by::{kinds, nearest};
+use managed_by::{Kind, kinds, nearest};
 use serde_json::Value;
 
-/// Returns a hint for an object of an unsupported kind. `version` is [`None`] if it is unknown.
-pub(crate) fn for_kind(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
+/// Returns a warning about an object of a supported kind in another version. `version` is [`None`] if it is unknown.
+pub(crate) fn for_version(group: &str, version: Option<&str>, kind: &str) -> Option<String> {
+    let is_same = |known: &&&Kind<'_>| known.group() == group && known.name() == kind;
+    // A kind may have an entry for each version.
+    let versions = kinds()
+        .iter()
+        .filter(is_same)
+        .flat_map(|known| known.versions());
+    let supported: Vec<_> = versions
+        .map(|version| format!("{group}/{version}"))
+        .collect();
+    let version = match version {
+        Some(version) => format!("{group}/{version}"),
+        None => "apiVersion".to_owned(),
+    };
+    let expected = supported.join(" or ");
+    (!supported.is_empty()).then(|| format!("unsupported {version} of {kind}, expected {expected}"))
+}
+
+/// Returns a hint for an object of an unsupported kind.
+pub(crate) fn for_kind(group: &str, kind: &str) -> Option<String> {
     let read_by = |command: &str| Some(format!("{kind}: use `managed-by {command}`"));
     match (group, kind) {
         ("admission.k8s.io", "AdmissionReview" | "AdmissionRequest") => return read_by("review"),
@@ -13,23 +32,8 @@ pub(crate) fn for_kind(group: &str, version: Option<&str>, kind: &str) -> Option
         _ => {}
     }
     let in_group = kinds().iter().filter(|known| known.group() == group);
-    // A kind may have an entry for each version.
-    let same_kind = in_group.clone().filter(|known| known.name() == kind);
-    let supported: Vec<_> = same_kind
-        .flat_map(|known| known.versions())
-        .map(|version| format!("{group}/{version}"))
-        .collect();
-    if !supported.is_empty() {
-        let version = match version {
-            Some(version) => format!("{group}/{version}"),
-            None => "apiVersion".to_owned(),
-        };
-        return Some(format!(
-            "unsupported {version} of {kind}, expected {}",
-            supported.join(" or ")
-        ));
-    }
-    if let Some(name) = nearest(kind, in_group.map(|known| known.name())) {
+    let names = in_group.map(|known| known.name());
+    if let Some(name) = nearest(kind, names.filter(|known| !is_word_of(kind, known))) {
         return Some(format!("unsupported kind {kind}, did you mean {name}?"));
     }
     // `apiVersion: v1`, or a misspelled group.
@@ -40,6 +44,14 @@ pub(crate) fn for_kind(group: &str, version: Option<&str>, kind: &str) -> Option
     Some(format!(
         "unsupported apiVersion of {kind}, did you mean {group}/{version}?"
     ))
+}
+
+/// Returns true if one name is the other with a further word: Tekton's `Pipeline` is not a misspelled `PipelineRun`.
+fn is_word_of(kind: &str, known: &str) -> bool {
+    let rest = known
+        .strip_prefix(kind)
+        .or_else(|| kind.strip_prefix(known));
+    rest.is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
 /// Returns a hint for an object without a kind.

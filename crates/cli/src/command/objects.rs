@@ -184,10 +184,19 @@ impl LocatedObject<'_, '_> {
         if context.supports(&name) {
             return Some(name);
         }
+        if let Some(text) = hint::for_version(&name.group, Some(&name.version), &name.kind) {
+            let text = format!("{name}: {text}");
+            let diagnostic = Diagnostic::at(self.file, self.locate("apiVersion"), text);
+            report
+                .diagnostics
+                .push(diagnostic.with_kind(DiagnosticKind::UnsupportedVersion));
+            report.count_unsupported(name.kind_and_group(), 1);
+            return None;
+        }
         let (hint, kind) = if name.kind.is_empty() {
             (hint::for_missing_kind(self.object.json()), String::new())
         } else {
-            let hint = hint::for_kind(&name.group, Some(&name.version), &name.kind);
+            let hint = hint::for_kind(&name.group, &name.kind);
             (hint, name.kind_and_group())
         };
         if let Some(hint) = hint {

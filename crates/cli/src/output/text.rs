@@ -208,7 +208,7 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
         .iter()
         .filter_map(|(name, count)| {
             let (kind, group) = name.split_once('.').unwrap_or((name, ""));
-            let hint = hint::for_kind(group, None, kind)?;
+            let hint = hint::for_version(group, None, kind).or(hint::for_kind(group, kind))?;
             Some(format!(
                 "help: {}{}\n",
                 escape_control(&hint),
@@ -217,6 +217,9 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
         });
     hints.collect()
 }
+
+/// Maximum number of unsupported kinds that a message lists.
+const MAX_KINDS: usize = 8;
 
 /// Formats the message that nothing was evaluated, with the kinds that the input contains.
 pub(crate) fn nothing_evaluated_message(
@@ -227,7 +230,11 @@ pub(crate) fn nothing_evaluated_message(
         "" => format!("a document without `kind`{}", times(*count)),
         kind => format!("{}{}", escape_control(kind), times(*count)),
     });
-    let kinds: Vec<_> = kinds.collect();
+    let more = unsupported.len().saturating_sub(MAX_KINDS);
+    let mut kinds: Vec<_> = kinds.take(MAX_KINDS).collect();
+    if more > 0 {
+        kinds.push(format!("{more} more"));
+    }
     let found = if kinds.is_empty() {
         String::new()
     } else {
