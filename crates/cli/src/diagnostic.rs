@@ -38,6 +38,7 @@ pub(crate) enum DiagnosticKind {
     DuplicateField,
     UnknownField,
     UnsupportedVersion,
+    LikelyTypo,
     Skipped,
     BaseRevisionError,
 }
@@ -60,7 +61,7 @@ impl fmt::Display for Level {
 
 impl DiagnosticKind {
     /// All kinds, each with its severity and its title.
-    pub(crate) const ALL: [(Self, Level, &str); 9] = [
+    pub(crate) const ALL: [(Self, Level, &str); 10] = [
         (
             Self::NotEvaluated,
             Level::Error,
@@ -91,6 +92,11 @@ impl DiagnosticKind {
             Self::UnsupportedVersion,
             Level::Warning,
             "An object that was not evaluated, because its kind is supported only in other versions",
+        ),
+        (
+            Self::LikelyTypo,
+            Level::Warning,
+            "A controller in the settings whose name is probably misspelled",
         ),
         (
             Self::Skipped,

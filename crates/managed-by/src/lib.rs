@@ -72,6 +72,7 @@ pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, User
 #[cfg(feature = "docs")]
 pub use review::exercised_rules;
 pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, with_kind};
+pub use rule::managed_by::reserved_domain::likely_typo;
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, SettingsKey};
 pub use settings::{

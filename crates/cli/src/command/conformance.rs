@@ -22,6 +22,7 @@ use crate::stderr::stderr;
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let controller = &*args.controller;
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
+    output::print_diagnostics(&settings.warnings);
     let settings = settings.settings()?;
     let recording = Recording::new(&args.recordings, true);
     let mut builder = ReportBuilder::with_settings(controller, &settings)

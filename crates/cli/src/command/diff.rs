@@ -41,10 +41,10 @@ pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
         is_status: args.status,
         old_is_commit: args.git.is_some(),
     };
-    Ok(Report {
-        may_be_empty: comparison.old_is_commit || has_unchanged,
-        ..comparison.report(sides)
-    })
+    let mut report = comparison.report(sides);
+    report.may_be_empty = comparison.old_is_commit || has_unchanged;
+    report.diagnostics.extend(settings.warnings.iter().cloned());
+    Ok(report)
 }
 
 /// Returns the files of one side. As in git, `/dev/null` is empty, so that all objects of the other side are new or

@@ -34,7 +34,10 @@ pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
         .par_iter()
         .map(|input| lint(input, baseline.as_ref(), &context))
         .collect();
-    let mut all = Report::default();
+    let mut all = Report {
+        diagnostics: settings.warnings.clone(),
+        ..Report::default()
+    };
     all.append(reports);
     Ok(all)
 }

@@ -19,10 +19,12 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Command, ManifestArgs, SettingsCommand};
+use crate::args::{Args, Command, ManifestArgs, Output, SettingsCommand};
 use crate::diagnostic::DiagnosticKind;
 use crate::exit::{CliError, ExitStatus};
+use crate::format::pluralize;
 use crate::report::Report;
+use crate::stderr::stderr;
 use crate::{config, output, suppression};
 
 pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
@@ -44,10 +46,11 @@ pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
         Command::Settings(SettingsCommand::Check { files, output, cel }) => {
             let report = settings::check(&files, cel);
             output::print(&report, output, quiet, false)?;
-            Ok(ExitStatus::first([(
-                report.totals().errors > 0,
-                ExitStatus::Error,
-            )]))
+            let is_invalid = report.totals().errors > 0;
+            if output == Output::Text && !is_invalid && !quiet {
+                stderr!("{}: valid settings\n", pluralize(files.len(), "file"));
+            }
+            Ok(ExitStatus::first([(is_invalid, ExitStatus::Error)]))
         }
         Command::Settings(SettingsCommand::Writers(args)) => writers::run(&args, quiet),
         Command::Settings(SettingsCommand::Schema) => {

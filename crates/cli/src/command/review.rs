@@ -24,6 +24,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     let evaluator = settings.evaluator(false)?;
     let mut report = Report {
         kind: ReportKind::Review,
+        diagnostics: settings.warnings.clone(),
         ..Report::default()
     };
     let mut responses = Vec::new();
@@ -88,7 +89,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
             return Ok(report.exit_status(evaluation));
         }
     }
-    output::print_diagnostics(&report);
+    output::print_diagnostics(report.sorted_diagnostics());
     if report.evaluated_nothing() {
         output::print_nothing_evaluated(
             &report.unsupported,

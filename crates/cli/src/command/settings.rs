@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use managed_by::{Release, ReleaseSet, Settings};
+use managed_by::{Release, ReleaseSet, Settings, likely_typo};
 use managed_by_offline::{Evaluator, SettingsText, with_overrides};
 
 use super::cel::coverage;
 use crate::args::EvaluationArgs;
-use crate::diagnostic::{Diagnostic, locate, locate_key};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, locate, locate_key};
 use crate::exit::CliError;
 use crate::input::Input;
 use crate::release::ReleaseSelector;
@@ -20,6 +20,8 @@ pub(super) struct ResolvedSettings {
     pub(super) json: String,
     /// The releases to evaluate; [`None`] uses the settings.
     releases: Option<ReleaseSet>,
+    /// Probable mistakes in the settings.
+    pub(super) warnings: Vec<Diagnostic>,
 }
 
 impl ResolvedSettings {
@@ -40,18 +42,23 @@ impl ResolvedSettings {
             .map(|rule| (rule.rule, rule.enforcement))
             .collect();
         let json = with_overrides(&settings.json, release, &rules);
-        Ok(Self { json, releases })
+        Ok(Self {
+            json,
+            releases,
+            warnings: settings.warnings,
+        })
     }
 
     /// Reads the settings in a file, or returns the defaults.
     pub(super) fn from_file(path: Option<&Path>) -> Result<Self, CliError> {
-        let json = match path {
+        let (json, warnings) = match path {
             Some(path) => read(&Input::new(path))?,
-            None => "{}".to_owned(),
+            None => ("{}".to_owned(), Vec::new()),
         };
         Ok(Self {
             json,
             releases: None,
+            warnings,
         })
     }
 
@@ -89,8 +96,8 @@ impl ResolvedSettings {
     }
 }
 
-/// Reads the only set of settings in a file, as JSON.
-fn read(input: &Input) -> Result<String, CliError> {
+/// Reads the only set of settings in a file, as JSON, and probable mistakes in it.
+fn read(input: &Input) -> Result<(String, Vec<Diagnostic>), CliError> {
     let text = input.text()?;
     let (all, _) = find(input, &text)?;
     let [settings] = &*all else {
@@ -99,7 +106,8 @@ fn read(input: &Input) -> Result<String, CliError> {
     };
     let problems = problems(input, &text, settings);
     if problems.is_empty() {
-        Ok(settings.json().to_owned())
+        let warnings = likely_typos(input, &text, settings);
+        Ok((settings.json().to_owned(), warnings))
     } else {
         Err(CliError::Diagnostics(problems))
     }
@@ -136,6 +144,24 @@ fn problems(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagn
     diagnostics
 }
 
+/// Returns warnings about listed controllers whose names are probably misspelled.
+fn likely_typos(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagnostic> {
+    let parsed = settings.read().unwrap_or_default();
+    let typos = parsed.controller_names().filter_map(|name| {
+        let suggestion = likely_typo(name)?;
+        let path = format!("controllers[{name:?}]");
+        let location = locate_key(text, &settings.document, &settings.document_path(&path));
+        let text =
+            format!("{path}: no known controller has this name, did you mean {suggestion:?}?");
+        let diagnostic = Diagnostic::at(&input.name, location, text);
+        Some(Diagnostic {
+            suggestion: Some(suggestion.to_owned()),
+            ..diagnostic.with_kind(DiagnosticKind::LikelyTypo)
+        })
+    });
+    typos.collect()
+}
+
 /// Reports all problems of the settings in files and, on request, which of the settings CEL enforces.
 pub(super) fn check(files: &[PathBuf], cel: bool) -> Report {
     let mut report = Report {
@@ -156,6 +182,8 @@ fn check_one(input: &Input, cel: bool, report: &mut Report) -> Result<(), Diagno
     let (all, others) = find(input, &text)?;
     for settings in &all {
         report.diagnostics.extend(problems(input, &text, settings));
+        let typos = likely_typos(input, &text, settings);
+        report.diagnostics.extend(typos);
         let parsed = serde_json::from_str(settings.json()).unwrap_or_default();
         for line in coverage(&parsed).into_iter().filter(|_| cel) {
             report.add_hint(line, || input.name.to_string());

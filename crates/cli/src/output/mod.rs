@@ -32,7 +32,7 @@ pub(crate) fn print(
     out.flush()?;
     // GitHub workflow commands include the diagnostics already.
     if format != Output::Github {
-        print_diagnostics(report);
+        print_diagnostics(report.sorted_diagnostics());
     }
     for fix in &report.fixes {
         stderr!("fixed: {}\n", escape::escape_control(fix));
@@ -108,8 +108,8 @@ pub(crate) fn nothing_evaluated_level(allow_empty: bool) -> Level {
 }
 
 /// Prints errors, warnings and notes on standard error.
-pub(crate) fn print_diagnostics(report: &Report) {
-    for diagnostic in report.sorted_diagnostics() {
+pub(crate) fn print_diagnostics<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) {
+    for diagnostic in diagnostics {
         stderr!("{}", text::render_diagnostic(diagnostic));
     }
 }

@@ -27,6 +27,15 @@ fn known_controllers<'k>(kind: &Kind<'k>) -> impl Iterator<Item = &'k str> {
         .chain(declared)
 }
 
+/// Returns the known controller that a name in the setting `controllers` probably means, like the rule does for a value of `managedBy`:
+/// the name is under a domain that only known controllers use, and near one of theirs. Listing the name turns the rule off for it.
+pub fn likely_typo(listed: &str) -> Option<&'static str> {
+    let (domain, _) = listed.split_once('/')?;
+    let known = || known_controllers(&Kind::EMPTY);
+    let is_unknown = is_reserved(domain, &Kind::EMPTY) && known().all(|name| name != listed);
+    nearest(listed, known()).filter(|_| is_unknown)
+}
+
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
     let Some(value) = context.new_managed_by() else {
         return Ok(());
