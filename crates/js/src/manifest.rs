@@ -247,7 +247,13 @@ impl<'s> LintBuilder<'s> {
                     let message = "expected an object with a kind".to_owned();
                     self.add_error(source, source.positions.located(&kind), message);
                 }
-                Ok(object) => objects.push(object),
+                Ok(object) => match object.placeholder().filter(|_| object.is_supported()) {
+                    None => objects.push(object),
+                    Some((path, message)) => {
+                        let at = document.locate(&object.document_path(&path));
+                        self.add_error(source, source.positions.located(&at), message);
+                    }
+                },
                 Err(e) => self.malformed(source, e),
             }
         }

@@ -33,6 +33,7 @@ pub mod manifest;
 mod object_ref;
 mod operation;
 mod path;
+mod placeholder;
 mod record;
 pub mod replay;
 mod request;

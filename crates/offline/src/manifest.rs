@@ -7,6 +7,7 @@ use crate::json::{Members, elements, is_equal};
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::path::Path;
+use crate::placeholder;
 use crate::record::State;
 use crate::request::{Request, RequestUser};
 use crate::text::MalformedText;
@@ -70,6 +71,12 @@ impl Object<'_> {
     /// Returns the object as JSON.
     pub fn json(&self) -> &str {
         self.state.text
+    }
+
+    /// Returns a text about the first placeholder of a template in a field that rules read, and the field's path. The object must be
+    /// rendered before it is evaluated.
+    pub fn placeholder(&self) -> Option<(String, String)> {
+        placeholder::find(self.json())
     }
 
     /// Parses the object like the library, without evaluating it.

@@ -174,7 +174,7 @@ impl LocatedObject<'_, '_> {
         locate(self.text, self.document, &self.object.document_path(path))
     }
 
-    /// Returns the name of the object if its kind is supported; otherwise counts the kind.
+    /// Returns the name of the object if it can be evaluated. Otherwise reports a template that is not rendered, or counts the kind.
     pub(super) fn supported_name(
         &self,
         context: &Context<'_>,
@@ -182,6 +182,12 @@ impl LocatedObject<'_, '_> {
     ) -> Option<ObjectRef> {
         let name = self.object.full_name(context.namespace);
         if context.supports(&name) {
+            if let Some((path, text)) = self.object.placeholder() {
+                let diagnostic =
+                    Diagnostic::at(self.file, self.locate(&path), format!("{name}: {text}"));
+                report.diagnostics.push(diagnostic);
+                return None;
+            }
             return Some(name);
         }
         if let Some(text) = hint::for_version(&name.group, Some(&name.version), &name.kind) {
