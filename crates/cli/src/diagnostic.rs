@@ -101,7 +101,7 @@ impl DiagnosticKind {
         (
             Self::Skipped,
             Level::Note,
-            "A path that is not read: not a regular file, or a submodule",
+            "A path that is not read: not a regular file, a submodule, or a patch of Kustomize",
         ),
         (
             Self::BaseRevisionError,

@@ -1,5 +1,6 @@
 //! Finds manifests in directories.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use crate::args::DirectoryArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
 use crate::input::Input;
+use crate::kustomize::Patches;
 
 #[derive(Clone)]
 pub(crate) struct FileSelector {
@@ -96,7 +98,7 @@ impl FileSelector {
                 files.push(Input::new(path));
             }
         }
-        files
+        skip_patches(files)
     }
 
     fn files_in(&self, directory: &Path) -> Vec<Input> {
@@ -142,4 +144,35 @@ impl FileSelector {
         }
         files
     }
+}
+
+/// Replaces files that a kustomization next to one of the files lists as a patch or component. They are no objects, or not yet complete.
+fn skip_patches(files: Vec<Input>) -> Vec<Input> {
+    let mut patches = Patches::default();
+    let directories: BTreeSet<_> = files
+        .iter()
+        .filter_map(|file| file.path()?.parent())
+        .collect();
+    for directory in directories {
+        let is_here = directory.as_os_str().is_empty();
+        patches.add(if is_here { Path::new(".") } else { directory });
+    }
+    let skip = |file: Input| {
+        let Some(directory) = file.path().and_then(|path| patches.listed_by(path)) else {
+            return file;
+        };
+        let here = env::current_dir().unwrap_or_default();
+        let directory = match directory.strip_prefix(here) {
+            Ok(relative) if relative.as_os_str().is_empty() => Path::new("."),
+            Ok(relative) => relative,
+            Err(_) => directory,
+        };
+        let text = format!(
+            "skipped: a patch or component of Kustomize, evaluate `kustomize build {} | managed-by lint`",
+            directory.display()
+        );
+        let skipped = Diagnostic::of_file(&file.name, text);
+        Input::failed(skipped.with_kind(DiagnosticKind::Skipped))
+    };
+    files.into_iter().map(skip).collect()
 }

@@ -15,6 +15,7 @@ mod git;
 mod hint;
 mod input;
 mod interrupt;
+mod kustomize;
 mod output;
 mod recording;
 mod release;
