@@ -21,9 +21,9 @@ pub struct UnknownField {
     pub suggestion: Option<&'static str>,
 }
 
-/// Locations, relative to the object with the field, that other APIs use or that users try.
-const WRONG_LOCATIONS: [&[&str]; 6] = [
-    &["metadata"],
+/// Locations, relative to the object with the field, that other APIs use or that users try. `metadata` beside the field is not among
+/// them, because it is a map of the user's own keys in a `RayJob`.
+const WRONG_LOCATIONS: [&[&str]; 5] = [
     &["runPolicy"],
     &["spec"],
     &["template"],
@@ -145,7 +145,13 @@ mod tests {
                 let expected = format!("{written} {path} -");
                 assert_eq!(found(&object(place, "managedBy"), "{}"), [expected]);
             }
-            for place in ["metadata.labels", "metadata.annotations", "data"] {
+            let own_keys = format!("{parent}.metadata");
+            for place in [
+                "metadata.labels",
+                "metadata.annotations",
+                "data",
+                own_keys.trim_start_matches('.'),
+            ] {
                 assert_eq!(found(&object(place, "managedBy"), "{}"), [""; 0], "{place}");
             }
         }
