@@ -309,11 +309,22 @@ pub(crate) struct EvaluationArgs {
     pub(crate) output: Output,
 }
 
+/// Parses the name of a namespace: a label as in `IsDNS1123Label` of `k8s.io/apimachinery`.
+pub(crate) fn parse_namespace(name: &str) -> Result<String, String> {
+    let is_valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let has_valid_ends = !name.starts_with('-') && !name.ends_with('-');
+    if name.is_empty() || name.len() > 63 || !has_valid_ends || !name.chars().all(is_valid) {
+        let text = "expected at most 63 lowercase letters, digits and `-`, with a letter or digit at both ends";
+        return Err(text.to_owned());
+    }
+    Ok(name.to_owned())
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct ImpersonationArgs {
     /// Namespace of objects without one; `default` if not set
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = parse_namespace)]
     pub(crate) namespace: Option<String>,
     /// User to impersonate
     #[arg(
@@ -364,7 +375,7 @@ pub(crate) enum ConformanceOutput {
     Markdown,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RuleOverride {
     pub(crate) rule: &'static str,
     pub(crate) enforcement: Enforcement,

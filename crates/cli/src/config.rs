@@ -1,15 +1,17 @@
 //! Repository-wide defaults: `managed-by.toml`, in the working directory or an ancestor.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
 use managed_by::nearest;
 use managed_by_offline::ValueLocation;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::args::{
     Args, Command, ConformanceArgs, DiffArgs, EvaluationArgs, LintArgs, ManifestArgs, ReplayArgs,
-    ReviewArgs, SettingsCommand, WritersArgs,
+    ReviewArgs, RuleOverride, SettingsCommand, WritersArgs, parse_namespace,
 };
 use crate::diagnostic::{Diagnostic, span_and_source};
 use crate::exit::CliError;
@@ -33,9 +35,31 @@ struct Config {
     /// Files and directories that lint and diff exclude, relative to the directory of this file
     exclude: Vec<String>,
     /// Namespace of objects without one
+    #[serde(deserialize_with = "namespace")]
     namespace: Option<String>,
     /// Baseline file: lint and diff suppress the findings that it lists; --write-baseline creates it
     baseline: Option<PathBuf>,
+    /// Enforcement of rules by id: deny, warn or off
+    #[serde(deserialize_with = "rule_overrides")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    rules: Vec<RuleOverride>,
+    /// Exit with 1 for warnings too
+    deny_warnings: bool,
+    /// Exit with 0 if nothing was evaluated or a file is empty
+    allow_empty: bool,
+}
+
+fn namespace<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(value)?;
+    parse_namespace(&name).map(Some).map_err(D::Error::custom)
+}
+
+fn rule_overrides<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<RuleOverride>, D::Error> {
+    let levels = BTreeMap::<String, String>::deserialize(value)?;
+    let rules = levels
+        .iter()
+        .map(|(id, level)| format!("{id}={level}").parse().map_err(D::Error::custom));
+    rules.collect()
 }
 
 /// Applies the file's values where the arguments set none, for commands with `--settings`.
@@ -91,7 +115,12 @@ impl Config {
     }
 
     /// Applies the defaults for evaluation.
-    fn apply_to_evaluation(self, args: &mut EvaluationArgs) {
+    fn apply_to_evaluation(mut self, args: &mut EvaluationArgs) {
+        // The last override of a rule wins.
+        self.rules.append(&mut args.rules);
+        args.rules = self.rules;
+        args.deny_warnings |= self.deny_warnings && !args.allow_warnings;
+        args.allow_empty |= self.allow_empty;
         args.settings = args.settings.take().or(self.settings);
         args.kubernetes = args.kubernetes.or(self.kubernetes);
     }
