@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 
 use crate::generated::Generated;
-use crate::{artifacthub, chart, deploy, kinds, rules, settings, status_guide};
+use crate::{artifacthub, chart, chart_data, deploy, kinds, rules, settings, status_guide};
 
 /// Generates all files. New generators are added here.
 ///
@@ -17,6 +17,7 @@ pub fn all() -> Result<Vec<Generated>> {
         kinds::generated()?,
         settings::generated()?,
         chart::generated()?,
+        chart_data::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
     ];

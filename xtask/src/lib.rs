@@ -9,6 +9,7 @@
 
 pub mod artifacthub;
 pub mod chart;
+pub mod chart_data;
 pub mod demo;
 pub mod deploy;
 pub mod expected;

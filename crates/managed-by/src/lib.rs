@@ -56,7 +56,7 @@ mod verdict;
 pub use catalog::{rule, rules};
 pub use cluster::{Cluster, JobLookup, LookupError, NoCluster};
 pub use decode::DecodeError;
-pub use description::{Documentation, Enforcement, Example, Rule, RuleSource};
+pub use description::{Documentation, Enforcement, Example, Rule, RuleCategory, RuleSource};
 pub use evaluation::{
     Evaluation, EvaluationResult, MergedFinding, ReleaseDecisions, ReleaseMessage, ReleaseResult,
     ReleaseVerdict, ReportedFinding,
@@ -65,7 +65,8 @@ pub use finding::{ErrorType, FieldError, Finding};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
 pub use kind::{
-    FieldLocation, Kind, KindDocs, RESERVED_VALUES, Reconciler, ValueConstraint, kinds,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, KindDocs, RESERVED_VALUES, Reconciler,
+    ValueConstraint, kinds,
 };
 pub use release::{ParseReleaseError, Release, ReleaseSet};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};

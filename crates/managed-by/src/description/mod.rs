@@ -182,7 +182,7 @@ struct OptionalDocs {
 
 /// Category of a rule, which determines its defaults and exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RuleCategory {
+pub enum RuleCategory {
     /// Rules of the API, which are the same in every cluster.
     Api,
     /// Rules of the API that also deny for kinds from `custom_kinds`. Other rules of the API are based on the behavior of a known
@@ -334,6 +334,11 @@ impl Rule {
     /// Returns true if verdicts differ between releases: not all have the check, or its condition has changed.
     pub(crate) fn is_version_dependent(&self) -> bool {
         self.is_version_dependent
+    }
+
+    /// Returns the category, which determines the rule's defaults and exceptions.
+    pub fn category(&self) -> RuleCategory {
+        self.category
     }
 
     /// Returns true if the admin configures the rule for a cluster.

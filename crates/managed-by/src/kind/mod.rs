@@ -260,7 +260,7 @@ pub static RESERVED_VALUES: &[(&str, &str)] = &[
 /// Known external controllers under a domain that built-in controllers also use.
 ///
 /// Source: Kueue, `MultiKueueControllerName`.
-pub(crate) static EXTERNAL_CONTROLLERS: &[&str] = &[MULTIKUEUE];
+pub static EXTERNAL_CONTROLLERS: &[&str] = &[MULTIKUEUE];
 
 impl<'k> Kind<'k> {
     /// Returns the known kind with the given group, version and name.

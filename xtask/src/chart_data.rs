@@ -1,0 +1,170 @@
+//! Generates the chart's copy of the library's kinds and rules.
+//!
+//! The templates contain no kind, group or rule of their own: they read this file, and `files/projects.yaml` for the accounts.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result};
+use managed_by::{
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, Rule, RuleCategory, ValueConstraint, kinds,
+    rule, rules,
+};
+use serde::Serialize;
+use serde_json::to_string;
+
+use crate::generated::Generated;
+
+/// Path of the file.
+pub const LIBRARY: &str = "charts/managed-by-policy/files/library.yaml";
+
+/// Variables of the `ValidatingAdmissionPolicies` that implement rules, each with its rule and the reason of a denial.
+/// kube-apiserver reports the first one that denies.
+pub const CEL_RULES: [(&str, &str, &str); 11] = [
+    ("format", "managed-by/format", "Invalid"),
+    ("immutable", "managed-by/immutable", "Invalid"),
+    ("reservedValue", "managed-by/reserved", "Invalid"),
+    ("reservedDomain", "managed-by/reserved-domain", "Invalid"),
+    ("wrongKind", "managed-by/wrong-kind", "Invalid"),
+    ("prunedVersion", "managed-by/pruned-version", "Invalid"),
+    ("allowedController", "managed-by/allowed", "Invalid"),
+    ("forbiddenDelegation", "managed-by/delegation", "Forbidden"),
+    ("requiredDelegation", "managed-by/delegation", "Forbidden"),
+    ("delegatedWriter", "status-writer/delegated", "Forbidden"),
+    ("builtInWriter", "status-writer/builtin", "Forbidden"),
+];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KindRow<'k> {
+    group: &'k str,
+    versions: &'k [&'k str],
+    kind: &'k str,
+    plural: &'k str,
+    path: &'k str,
+    reserved_value: Option<&'k str>,
+    location: &'static str,
+    workload: &'k str,
+    format: &'static str,
+    defaulted: bool,
+    status: bool,
+    templates: Vec<String>,
+    pruned: &'k [&'k str],
+}
+
+impl<'k> From<&Kind<'k>> for KindRow<'k> {
+    fn from(kind: &Kind<'k>) -> Self {
+        Self {
+            group: kind.group(),
+            versions: kind.versions(),
+            kind: kind.name(),
+            plural: kind.plural(),
+            path: kind.managed_by_path(),
+            reserved_value: kind.reserved_value(),
+            location: match kind.field_location() {
+                FieldLocation::Workload => "workload",
+                FieldLocation::Template(_) => "template",
+            },
+            workload: kind.workload_kind(),
+            format: match kind.value_constraint() {
+                ValueConstraint::Path => "path",
+                ValueConstraint::OneOf(_) => "values",
+                ValueConstraint::Any => "any",
+            },
+            defaulted: kind.is_defaulted(),
+            status: kind.has_status_rules(),
+            templates: kind.nested_paths().collect(),
+            pruned: kind.pruned_in(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RuleRow {
+    id: &'static str,
+    category: &'static str,
+    default: &'static str,
+}
+
+impl From<&Rule> for RuleRow {
+    fn from(rule: &Rule) -> Self {
+        Self {
+            id: rule.id(),
+            category: category(rule),
+            default: rule.default_enforcement().as_str(),
+        }
+    }
+}
+
+fn category(rule: &Rule) -> &'static str {
+    match rule.category() {
+        RuleCategory::Api => "api",
+        RuleCategory::ApiAndCustomKinds => "apiAndCustomKinds",
+        RuleCategory::ClusterSpecific => "clusterSpecific",
+        RuleCategory::PolicyBypass => "policyBypass",
+    }
+}
+
+#[derive(Serialize)]
+struct CelRow {
+    variable: &'static str,
+    rule: &'static str,
+    reason: &'static str,
+}
+
+/// Generates the file.
+///
+/// # Errors
+/// If a rule of [`CEL_RULES`] does not exist.
+pub fn generated() -> Result<Vec<Generated>> {
+    Ok(vec![Generated::new(LIBRARY, library()?)])
+}
+
+fn library() -> Result<String> {
+    let mut text = "# Generated from the library (make generate): its kinds and rules, for the templates. files/projects.yaml has the accounts.\n".to_owned();
+    let newest = Release::ALL.last().context("no releases")?;
+    let [multikueue] = EXTERNAL_CONTROLLERS else {
+        anyhow::bail!("the templates expect that MultiKueue is the only external controller");
+    };
+    let job = Kind::find("batch", "v1", "Job").context("no Job")?;
+    write!(
+        text,
+        "\n# The newest supported Kubernetes release.\nnewestRelease: {}\n\n# The controller in Kueue to which workloads are delegated.\nmultiKueue: {}\n",
+        to_string(newest.as_str())?,
+        to_string(multikueue)?,
+    )?;
+    write!(
+        text,
+        "\n# The kind whose pods the pods policy checks, and whose status several projects write.\njob: {}\n",
+        to_string(&KindRow::from(job))?
+    )?;
+    let mut list = |comment: &str, key: &str, rows: Vec<String>| {
+        write!(text, "\n# {comment}\n{key}:\n")?;
+        rows.iter().try_for_each(|row| writeln!(text, "  - {row}"))
+    };
+    let rows = kinds().iter().map(|kind| to_string(&KindRow::from(*kind)));
+    list(
+        "Kinds. The path is the one of managedBy, `templates` are further paths that matter, and `pruned` are versions whose schema lacks the field.",
+        "kinds",
+        rows.collect::<Result<_, _>>()?,
+    )?;
+    let rows = rules().iter().map(|rule| to_string(&RuleRow::from(*rule)));
+    list(
+        "Rules. Those of the category `api` only warn for kinds in the setting custom_kinds; `policyBypass` denies if the settings configure delegation.",
+        "rules",
+        rows.collect::<Result<_, _>>()?,
+    )?;
+    let rows = CEL_RULES.iter().map(|(variable, id, reason)| {
+        let rule = rule(id).with_context(|| format!("CEL_RULES: no rule {id}"))?;
+        Ok(to_string(&CelRow {
+            variable,
+            rule: rule.id(),
+            reason,
+        })?)
+    });
+    list(
+        "Variables of the ValidatingAdmissionPolicies that implement rules, in the order in which they are reported.",
+        "cel",
+        rows.collect::<Result<_>>()?,
+    )?;
+    Ok(text)
+}
