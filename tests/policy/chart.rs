@@ -1,11 +1,13 @@
-//! The Helm chart: its table of projects matches the library, and its schema accepts what the settings accept.
+//! The Helm chart: its kinds and rules come from the library, and its schema accepts what the settings accept.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use boon::{Compiler, Draft, Schemas};
-use managed_by::{Release, SETTINGS_REFERENCE, kinds};
+use managed_by::{EXTERNAL_CONTROLLERS, Kind, Release, SETTINGS_REFERENCE, kinds, rule, rules};
 use serde_json::{Value, from_str, json};
 use xtask::chart::{VALUES, VALUES_SCHEMA};
+use xtask::chart_data::CEL_RULES;
 
 use crate::support::root;
 
@@ -14,44 +16,119 @@ fn chart(file: &str) -> Value {
     serde_yaml_ng::from_str(&text).unwrap()
 }
 
-/// The table contains each kind of the library with its path, reserved value, versions and templates.
+/// Each kind of the library belongs to exactly one project, which has the accounts of its controller.
 #[test]
-fn projects_match_the_kinds() {
+fn each_kind_belongs_to_one_project() {
     let projects = chart("files/projects.yaml");
-    let mut listed: Vec<Value> = Vec::new();
-    for project in projects.as_array().unwrap() {
-        listed.extend(project["kinds"].as_array().unwrap().clone());
-    }
-    let sort = |kinds: &mut Vec<Value>| {
-        kinds
-            .sort_by_key(|kind| json!([kind["group"], kind["kind"], kind["versions"]]).to_string());
+    let selects = |selector: &Value, kind: &Kind<'_>| {
+        let lists = |key: &str, name: &str| {
+            let names = selector[key].as_array();
+            names.map(|names| names.iter().any(|n| n == name))
+        };
+        selector["group"] == kind.group()
+            && lists("versions", kind.versions()[0]).unwrap_or(true)
+            && lists("only", kind.name()).unwrap_or(true)
+            && !lists("except", kind.name()).unwrap_or(false)
     };
-    let mut expected = Vec::new();
+    let mut problems = Vec::new();
     for kind in kinds() {
-        let mut row = json!({"group": kind.group(), "versions": kind.versions(), "kind": kind.name(), "plural": kind.plural()});
-        if kind.managed_by_path() != "spec.managedBy" {
-            row["path"] = kind.managed_by_path().into();
+        let projects = projects.as_array().unwrap().iter();
+        let owners: Vec<_> = projects
+            .filter(|project| {
+                let mut selectors = project["kinds"].as_array().unwrap().iter();
+                selectors.any(|selector| selects(selector, kind))
+            })
+            .map(|project| project["name"].as_str().unwrap())
+            .collect();
+        if owners.len() != 1 {
+            let (name, group, versions) = (kind.name(), kind.group(), kind.versions());
+            problems.push(format!(
+                "files/projects.yaml: {group} {versions:?} {name} must belong to one project, found {owners:?}"
+            ));
         }
-        if let Some(value) = kind.reserved_value() {
-            row["reservedValue"] = value.into();
-        }
-        if kind.has_status_rules() {
-            row["status"] = true.into();
-        }
-        let templates: Vec<_> = kind.nested_paths().collect();
-        if !templates.is_empty() {
-            row["templates"] = json!(templates);
-        }
-        if !kind.pruned_in().is_empty() {
-            row["pruned"] = json!(kind.pruned_in());
-        }
-        expected.push(row);
     }
-    sort(&mut listed);
-    sort(&mut expected);
-    assert_eq!(listed.len(), expected.len());
-    for (listed, expected) in listed.iter().zip(&expected) {
-        assert_eq!(listed, expected);
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+/// Returns a template without comments of Helm and YAML. Keeps `#` inside of lines, for example in strings.
+fn without_comments(template: &str) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        text.push_str(before);
+        rest = comment.split_once("*/").unwrap().1;
+    }
+    text.push_str(rest);
+    let lines = text.lines();
+    let lines = lines.filter(|line| !line.trim_start().starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The templates read kinds, groups, controllers and rules from files/library.yaml and contain none of their own.
+#[test]
+fn templates_name_no_kinds_and_rules() {
+    let quoted = |name: &str| ["\"", "'", "`"].map(|quote| format!("{quote}{name}{quote}"));
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for kind in kinds() {
+        names.extend(quoted(kind.name()));
+        names.extend(quoted(kind.plural()));
+        names.extend(quoted(kind.group()));
+        names.insert(format!("kind: {}\n", kind.name()));
+        names.extend(
+            kind.versions()
+                .iter()
+                .map(|v| format!("{}/{v}", kind.group())),
+        );
+        names.extend(kind.reserved_value().map(str::to_owned));
+        // `batch` is also an English word.
+        names.extend(Some(kind.group().to_owned()).filter(|group| group.contains('.')));
+    }
+    names.extend(EXTERNAL_CONTROLLERS.iter().map(|&name| name.to_owned()));
+    names.extend(rules().iter().map(|rule| rule.id().to_owned()));
+    names.insert(Release::ALL.last().unwrap().to_string());
+
+    let mut found = Vec::new();
+    let mut templates = 0;
+    for entry in fs::read_dir(root("charts/managed-by-policy/templates")).unwrap() {
+        let path = entry.unwrap().path();
+        let template = without_comments(&fs::read_to_string(&path).unwrap());
+        let file = path.file_name().unwrap().to_str().unwrap();
+        found.extend(
+            names
+                .iter()
+                .filter(|name| template.contains(name.as_str()))
+                .map(|name| format!("{file}: {name}")),
+        );
+        templates += 1;
+    }
+    assert!(templates > 15, "{templates}");
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The template of the ValidatingAdmissionPolicies has the variables in the table, and each names its own rule.
+#[test]
+fn cel_rules_match_the_template() {
+    let path = "charts/managed-by-policy/templates/validating-admission-policy.yaml";
+    let template = fs::read_to_string(root(path)).unwrap();
+    for (variable, id, _) in CEL_RULES {
+        assert!(rule(id).is_some(), "{id}");
+        let start = format!("    - name: {variable}\n");
+        let (_, rest) = template.split_once(&start).expect(variable);
+        let body = rest.split("\n    - name: ").next().unwrap();
+        assert!(
+            body.contains(&format!("[{{{{ $rule.{variable} }}}}]")),
+            "{variable}: the message must end with the rule"
+        );
+    }
+    let used = template.split("$rule.").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_alphanumeric());
+        rest.split_at(end.unwrap()).0
+    });
+    for variable in used {
+        assert!(
+            CEL_RULES.iter().any(|(name, ..)| *name == variable),
+            "{variable}"
+        );
     }
 }
 
@@ -78,16 +155,11 @@ fn projects_match_the_page_of_status_writers() {
 }
 
 #[test]
-fn version_and_newest_release_match() {
+fn version_matches() {
     let chart = chart("Chart.yaml");
     for key in ["version", "appVersion"] {
         assert_eq!(chart[key], env!("CARGO_PKG_VERSION"), "{key}");
     }
-    let helpers = root("charts/managed-by-policy/templates/_settings.tpl");
-    let helpers = fs::read_to_string(helpers).unwrap();
-    let newest = Release::ALL.last().unwrap();
-    let line = format!("{{{{- define \"managed-by.newestRelease\" -}}}}{newest}{{{{- end }}}}");
-    assert!(helpers.contains(&line), "{line}");
 }
 
 /// Returns a function that validates values with the schema, as Helm does.

@@ -1,22 +1,50 @@
 {{/*
-The kinds in files/projects.yaml for the ValidatingAdmissionPolicies, by group/version and kind, and the reserved values.
+The library's kinds for the ValidatingAdmissionPolicies, as JSON:
+
+  kinds            by group/version and kind. All values are strings, because CEL requires values of one type: `defaulted` exists only if it is true
+  reservedValues   of all kinds
+  pruned           GROUP/VERSION/KIND of the versions whose schema lacks the field
 */}}
 {{- define "managed-by.celKinds" -}}
-{{- $kinds := dict -}}{{- $reservedValues := list -}}
-{{- $templates := dict "CronJob" "Job" "OptimizationJob" "TrainJob" "RayCronJob" "RayJob" -}}
-{{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
-  {{- range $kind := .kinds -}}
-    {{- $reservedValues = append $reservedValues $kind.reservedValue -}}
-    {{- $facts := dict "path" (default "spec.managedBy" $kind.path) "reserved" $kind.reservedValue -}}
-    {{- $_ := set $facts "workload" (get $templates $kind.kind | default $kind.kind) -}}
-    {{- $_ := set $facts "location" (hasKey $templates $kind.kind | ternary "template" "workload") -}}
-    {{- range .versions -}}
-      {{- $version := printf "%s/%s" $kind.group . -}}
-      {{- $_ := set $kinds $version (merge (dict $kind.kind $facts) (default dict (get $kinds $version))) -}}
+{{- $kinds := dict -}}{{- $reservedValues := list -}}{{- $pruned := list -}}
+{{- range $kind := (include "managed-by.library" . | fromYaml).kinds -}}
+  {{- $reservedValues = append $reservedValues .reservedValue -}}
+  {{- $facts := dict "path" .path "reserved" .reservedValue "workload" .workload "location" .location "format" .format -}}
+  {{- if .defaulted -}}{{- $_ := set $facts "defaulted" "true" -}}{{- end -}}
+  {{- range .versions -}}
+    {{- $version := printf "%s/%s" $kind.group . -}}
+    {{- $_ := set $kinds $version (merge (dict $kind.kind $facts) (default dict (get $kinds $version))) -}}
+    {{- if has . $kind.pruned -}}{{- $pruned = append $pruned (printf "%s/%s" $version $kind.kind) -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- dict "kinds" $kinds "reservedValues" ($reservedValues | uniq | sortAlpha) "pruned" $pruned | toJson -}}
+{{- end }}
+
+{{/*
+The library's rules that the ValidatingAdmissionPolicies implement, as JSON:
+
+  ids               rule of each variable
+  all               rules
+  clusterSpecific   {RULE: true} for each rule that only warns exempt users
+  defaults          CEL expressions by rule, for rules that do not always deny
+*/}}
+{{- define "managed-by.celRules" -}}
+{{- $library := include "managed-by.library" . | fromYaml -}}
+{{- $ids := dict -}}{{- $all := list -}}{{- $clusterSpecific := dict -}}{{- $defaults := dict -}}
+{{- range $library.cel -}}{{- $_ := set $ids .variable .rule -}}{{- $all = append $all .rule | uniq -}}{{- end -}}
+{{- range $library.rules -}}
+  {{- if has .id $all -}}
+    {{- if has .category (list "clusterSpecific" "policyBypass") -}}{{- $_ := set $clusterSpecific .id true -}}{{- end -}}
+    {{- if and (eq .category "policyBypass") (ne .default "deny") -}}
+      {{- $_ := set $defaults .id (printf "variables.configuresDelegation ? \"deny\" : %q" .default) -}}
+    {{- else if and (eq .category "api") (eq .default "deny") -}}
+      {{- $_ := set $defaults .id `variables.declaration.size() > 0 ? "warn" : "deny"` -}}
+    {{- else if ne .default "deny" -}}
+      {{- $_ := set $defaults .id (quote .default) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- dict "kinds" $kinds "reservedValues" ($reservedValues | uniq | sortAlpha) | toJson -}}
+{{- dict "ids" $ids "all" $all "clusterSpecific" $clusterSpecific "defaults" $defaults | toJson -}}
 {{- end }}
 
 {{/* Converts a JSON value to a CEL literal. kube-apiserver requires that all elements have the same type, so each is dyn(...). */}}

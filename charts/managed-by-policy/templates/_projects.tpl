@@ -17,7 +17,7 @@ The result is JSON with three lists:
 {{- $projects := list -}}
 {{- $kinds := list -}}
 {{- $problems := list -}}
-{{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
+{{- range include "managed-by.projectTable" . | fromJsonArray -}}
   {{- $project := include "managed-by.project" (list $root . $hasClusterVersions $bound) | fromJson -}}
   {{- $projects = append $projects $project -}}
   {{- $kinds = concat $kinds $project.kinds -}}
@@ -177,11 +177,12 @@ service accounts cannot be looked up without a cluster
 
 {{/* The projects whose controllers write the status of Jobs. */}}
 {{- define "managed-by.jobWriters" -}}
+{{- $job := (include "managed-by.library" . | fromYaml).job.kind -}}
 {{- $titles := list -}}
-{{- range .Files.Get "files/projects.yaml" | fromYamlArray -}}
+{{- range include "managed-by.projectTable" . | fromJsonArray -}}
   {{- $kinds := list -}}
   {{- range .kinds -}}{{- $kinds = append $kinds .kind -}}{{- end -}}
-  {{- if has "Job" (concat $kinds (default list .writesStatusOf)) -}}{{- $titles = append $titles .title -}}{{- end -}}
+  {{- if has $job (concat $kinds (default list .writesStatusOf)) -}}{{- $titles = append $titles .title -}}{{- end -}}
 {{- end -}}
 {{- join ", " $titles -}}
 {{- end }}

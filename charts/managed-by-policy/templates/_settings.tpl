@@ -1,5 +1,5 @@
 {{/* The newest Kubernetes release that the policy supports. */}}
-{{- define "managed-by.newestRelease" -}}1.37{{- end }}
+{{- define "managed-by.newestRelease" -}}{{- (include "managed-by.library" . | fromYaml).newestRelease -}}{{- end }}
 
 {{/*
 The setting `kubernetes_version`, or an empty string to leave it unset. It is unset for a release that is newer than the policy, because the policy rejects
@@ -45,7 +45,7 @@ writers, Kueue's service accounts are added.
 {{- $values := (index . 0).Values -}}
 {{- $controllers := deepCopy (default dict $values.controllers) -}}
 {{- $kueue := include "managed-by.kueueWriters" . | fromJsonArray -}}
-{{- $multikueue := "kueue.x-k8s.io/multikueue" -}}
+{{- $multikueue := (include "managed-by.library" (index . 0) | fromYaml).multiKueue -}}
 {{- if and $kueue (ne $values.role "worker") -}}
   {{- if empty $controllers -}}{{- $_ := set $controllers $multikueue dict -}}{{- end -}}
   {{- if hasKey $controllers $multikueue -}}

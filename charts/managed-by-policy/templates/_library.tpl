@@ -1,0 +1,22 @@
+{{/* The library's kinds and rules, as YAML. Fails if a chart was packaged without them. */}}
+{{- define "managed-by.library" -}}
+{{- required "files/library.yaml is missing: run make generate" (.Files.Get "files/library.yaml") -}}
+{{- end }}
+
+{{/* The projects in files/projects.yaml as JSON, each with its kinds from the library: those that one of its selectors matches. */}}
+{{- define "managed-by.projectTable" -}}
+{{- $all := (include "managed-by.library" . | fromYaml).kinds -}}
+{{- $projects := list -}}
+{{- range $project := .Files.Get "files/projects.yaml" | fromYamlArray -}}
+  {{- $kinds := list -}}
+  {{- range $kind := $all -}}
+    {{- range $project.kinds -}}
+      {{- $isVersion := or (not .versions) (has (first $kind.versions) .versions) -}}
+      {{- $isName := and (or (not .only) (has $kind.kind .only)) (not (has $kind.kind (default list .except))) -}}
+      {{- if and (eq .group $kind.group) $isVersion $isName -}}{{- $kinds = append $kinds $kind -}}{{- end -}}
+    {{- end -}}
+  {{- end -}}
+  {{- $projects = append $projects (set $project "kinds" $kinds) -}}
+{{- end -}}
+{{- $projects | toJson -}}
+{{- end }}
