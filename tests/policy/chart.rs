@@ -50,6 +50,19 @@ fn each_kind_belongs_to_one_project() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
+/// `values.yaml` documents the values of each project.
+#[test]
+fn each_project_has_values() {
+    let projects = chart("files/projects.yaml");
+    let projects = projects.as_array().unwrap().iter();
+    let mut names: Vec<_> = projects.map(|p| p["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    let values = chart("values.yaml");
+    let mut listed: Vec<_> = values["projects"].as_object().unwrap().keys().collect();
+    listed.sort_unstable();
+    assert_eq!(listed, names);
+}
+
 /// Returns a template without comments of Helm and YAML. Keeps `#` inside of lines, for example in strings.
 fn without_comments(template: &str) -> String {
     let mut text = String::new();

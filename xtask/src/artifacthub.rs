@@ -9,6 +9,7 @@ use serde_yaml_ng::{Value, from_str, to_string};
 
 use crate::generated::{Generated, read};
 use crate::metadata::Metadata;
+use crate::policy_metadata::{self, METADATA};
 
 /// Keys of a package, each with the metadata annotation that contains its text.
 const TEXTS: [(&str, &str); 6] = [
@@ -26,7 +27,12 @@ const TEXTS: [(&str, &str); 6] = [
 /// If a file cannot be read, or the metadata lacks an annotation that Artifact Hub shows.
 pub fn generated() -> Result<Vec<Generated>> {
     let package = |[metadata, questions, package]: &[&str; 3]| {
-        let metadata = Metadata::from_yaml(&read(metadata)?)?;
+        // `policy-metadata.yml` is partly generated too.
+        let metadata = match *metadata {
+            METADATA => policy_metadata::text()?,
+            other => read(other)?,
+        };
+        let metadata = Metadata::from_yaml(&metadata)?;
         let text = update(&read(package)?, &metadata, read(questions)?)?;
         Ok(Generated::new(*package, text))
     };

@@ -1,12 +1,14 @@
 //! Generates `values.schema.json` of the Helm chart from the JSON Schema of the settings.
 //!
-//! Helm checks values against it, so that invalid settings never reach PolicyServer. The schema of other values is written by hand in the file.
+//! Helm checks values against it, so that invalid settings never reach PolicyServer. The schema of `projects` comes from
+//! `files/projects.yaml`, and the schema of other values is written by hand in the file.
 //! `make generate` also renders `deploy/` from the chart, if Helm is installed.
 
 use anyhow::{Context as _, Result};
 use managed_by::Release;
 use serde_json::{Value, from_str, json};
 
+use crate::chart_values;
 use crate::generated::{Generated, read};
 use crate::settings;
 
@@ -42,6 +44,7 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
         let of_setting = others.remove(setting).context(setting)?;
         schema["properties"][value] = of_setting;
     }
+    schema["properties"]["projects"]["properties"] = chart_values::schemas()?;
     let releases = Release::ALL.iter().map(|release| release.as_str());
     let releases: Vec<_> = ["auto", ""].into_iter().chain(releases).collect();
     schema["properties"]["kubernetesVersion"] = json!({"enum": releases});

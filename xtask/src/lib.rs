@@ -10,6 +10,7 @@
 pub mod artifacthub;
 pub mod chart;
 pub mod chart_data;
+pub mod chart_values;
 pub mod demo;
 pub mod deploy;
 pub mod expected;
@@ -17,6 +18,7 @@ pub mod generated;
 pub mod generators;
 pub mod kinds;
 pub mod metadata;
+pub mod policy_metadata;
 pub mod readme;
 pub mod releases;
 pub mod rules;

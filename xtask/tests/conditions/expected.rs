@@ -48,7 +48,7 @@ pub(crate) fn calls_webhook(request: &Value, kind: &Kind<'_>, manifest: &str) ->
         ("UPDATE", None) => {
             is_pruned
                 || changes(request, kind.managed_by_path())
-                || template(kind).is_some_and(|path| changes(request, path))
+                || kind.nested_paths().any(|path| changes(request, &path))
         }
         ("UPDATE", Some("status")) => {
             let has_writers = WRITERS.contains(&manifest) && kind.has_status_rules();
@@ -56,19 +56,6 @@ pub(crate) fn calls_webhook(request: &Value, kind: &Kind<'_>, manifest: &str) ->
         }
         (_, Some(_)) => false,
         _ => true,
-    }
-}
-
-/// Returns the path of the field in a kind's templates, or of the whole template for an AppWrapper, whose templates may be of any
-/// kind.
-pub(crate) fn template(kind: &Kind<'_>) -> Option<&'static str> {
-    match kind.name() {
-        "JobSet" => Some("spec.replicatedJobs[].template.spec.managedBy"),
-        "RayJob" => Some("spec.rayClusterSpec.managedBy"),
-        "RayService" => Some("spec.rayClusterConfig.managedBy"),
-        "RayCronJob" => Some("spec.jobTemplate.rayClusterSpec.managedBy"),
-        "AppWrapper" => Some("spec.components[].template"),
-        _ => None,
     }
 }
 

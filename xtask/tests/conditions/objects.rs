@@ -4,8 +4,6 @@ use managed_by::Kind;
 use serde_json::{Value, json};
 use xtask::kinds::objects::object_with_managed_by;
 
-use crate::expected::template;
-
 /// Sets the value at a path and creates its parents. `[]` creates a list of two items and sets the value in the first. `None`
 /// changes nothing.
 pub(crate) fn put(object: &mut Value, path: &str, value: Option<String>) {
@@ -59,7 +57,7 @@ pub(crate) fn objects(kind: &Kind<'_>) -> Vec<Value> {
     for value in values {
         let mut object = object_with_managed_by(kind, value);
         object["spec"]["suspend"] = true.into();
-        let Some(path) = template(kind) else {
+        let Some(path) = kind.nested_paths().next() else {
             objects.push(object);
             continue;
         };
@@ -70,7 +68,7 @@ pub(crate) fn objects(kind: &Kind<'_>) -> Vec<Value> {
                     json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": value}});
                 object["spec"]["components"] = json!([{"template": job}]);
             } else {
-                put(&mut object, path, value.map(ToOwned::to_owned));
+                put(&mut object, &path, value.map(ToOwned::to_owned));
             }
             objects.push(object);
         }
