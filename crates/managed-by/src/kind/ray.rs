@@ -1,4 +1,4 @@
-//! `ray.io`: RayCluster, and RayJob, RayService and RayCronJob, which create a RayCluster.
+//! `ray.io`: RayCluster, and RayJob, RayService and `RayCronJob`, which create a RayCluster.
 //!
 //! `v1alpha1` is also served, but its schema lacks the field, so that the API server prunes it before it calls webhooks.
 
