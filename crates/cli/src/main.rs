@@ -1,11 +1,12 @@
 //! The command line of managed-by-policy: checks manifests, changes and recordings without a cluster.
 //!
 //! A command reads files ([`input`]), evaluates them with `managed-by-offline`, and fills a [`report::Report`]; [`output`]
-//! prints it. All verdicts come from the library.
+//! prints it. A [`conformance`] report is built apart. All verdicts come from the library.
 
 mod args;
 mod command;
 mod config;
+mod conformance;
 mod diagnostic;
 mod exit;
 mod files;

@@ -9,11 +9,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, SecondsFormat};
 use managed_by::{ReleaseSet, nearest_name};
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
-use managed_by_report::{ConformanceReport, ReportBuilder, WriteLocation};
 
 use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
+use crate::conformance::{ConformanceReport, ReportBuilder, WriteLocation};
 use crate::exit::{CliError, ExitStatus};
 use crate::format::pluralize;
 use crate::output::{self, escape::escape_control};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     output::print_diagnostics(&settings.warnings);
     let settings = settings.settings()?;
     let recording = Recording::new(&args.recordings, true);
-    let mut builder = ReportBuilder::with_settings(controller, &settings)
+    let mut builder = ReportBuilder::new(controller, &settings)
         .generated_at(generated_at()?)
         .recordings(recording.files.iter().map(|name| &**name));
     if let Some(since) = args.since {

@@ -2,14 +2,14 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::report::ConformanceReport;
+use super::report::ConformanceReport;
 
 /// Width of a character of the badge's text, in pixels, rounded up.
 const CHARACTER: usize = 6;
 
 impl ConformanceReport {
     /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
-    pub fn badge(&self) -> Option<String> {
+    pub(crate) fn badge(&self) -> Option<String> {
         (self.skipped == 0).then(|| markup(self).into_string())
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::diff::{DiffLine, Marker, diff_lines};
-use crate::page::RULES_URL;
-use crate::report::{ConformanceReport, RecordedWrite};
+use super::diff::{DiffLine, Marker, diff_lines};
+use super::page::RULES_URL;
+use super::report::{ConformanceReport, RecordedWrite};
 
 /// Maximum number of denied writes. GitHub rejects a summary larger than 1 MiB.
 const MAX_DENIED_WRITES: usize = 20;
@@ -17,7 +17,7 @@ const MAX_CHARACTERS: usize = 200;
 
 impl ConformanceReport {
     /// Renders the report as GitHub Flavored Markdown, with the first denied writes and without allowed ones.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let mut markdown = String::new();
         // Writing to a string cannot fail.
         let _ = write_report(self, &mut markdown);

@@ -1,15 +1,15 @@
 //! Tests reports on the recordings of real controllers, and on constructed writes.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::arithmetic_side_effects,
-    reason = "a test that panics has failed"
-)]
-
 use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings};
 use managed_by_parity::trace;
-use managed_by_report::{ConformanceReport, Outcome, ReportBuilder, WriteLocation};
 use serde_json::{Value, json};
+
+use super::report::{Outcome, RuleResult};
+use super::{ConformanceReport, ReportBuilder, WriteLocation};
+
+fn builder(controller: &str) -> ReportBuilder<'static> {
+    ReportBuilder::new(controller, &Settings::default())
+}
 
 fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocation) {
     let json = request.to_string();
@@ -18,19 +18,27 @@ fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocatio
 }
 
 fn report(controller: &str, requests: &[Value]) -> ConformanceReport {
-    report_from(ReportBuilder::new(controller), requests)
+    report_from(builder(controller), requests)
 }
 
 fn report_from(mut builder: ReportBuilder<'_>, requests: &[Value]) -> ConformanceReport {
-    for (index, request) in requests.iter().enumerate() {
+    for (line, request) in (1..).zip(requests) {
         let location = WriteLocation {
             source: "watch.ndjson".to_owned(),
-            line: index as u64 + 1,
+            line,
             time: None,
         };
         add(&mut builder, request, &location);
     }
     builder.finish()
+}
+
+fn result<'r>(report: &'r ConformanceReport, id: &str) -> &'r RuleResult {
+    report
+        .rules
+        .iter()
+        .find(|result| result.rule == id)
+        .unwrap()
 }
 
 fn recorded(stream: &str) -> Vec<Value> {
@@ -47,7 +55,7 @@ fn job_controller_conforms_since_1_32() {
         report.headline(),
         "status denied by 1.30 to 1.31, conforms to 1.32 to 1.37"
     );
-    let outcome = |rule: &str| report.rule(rule).unwrap().results[7].outcome;
+    let outcome = |rule: &str| result(&report, rule).results[7].outcome;
     assert_eq!(
         outcome("job-status/finished-with-active-pods"),
         Outcome::Passed
@@ -56,8 +64,8 @@ fn job_controller_conforms_since_1_32() {
         outcome("job-status/success-criteria-met-non-indexed"),
         Outcome::NotInRelease
     );
-    let without_start_time = report.rule("job-status/finished-without-start-time");
-    assert_eq!(without_start_time.unwrap().results[1].denied, 1);
+    let without_start_time = result(&report, "job-status/finished-without-start-time");
+    assert_eq!(without_start_time.results[1].denied, 1);
     assert!(report.other_controller_writes > 0);
     // In this recording, no template of a suspended Job changes. A write exercises the next two rules if the counter could decrease
     // and the last two if `succeeded` or `failed` changes while the Job must not have the index list.
@@ -71,7 +79,7 @@ fn job_controller_conforms_since_1_32() {
             7,
         ),
     ] {
-        let result = report.rule(rule).unwrap().results[7];
+        let result = result(&report, rule).results[7];
         assert_eq!(result.exercised, writes, "{rule}");
     }
 }
@@ -108,7 +116,7 @@ fn multikueue_conforms_with_untested_rules() {
 #[test]
 fn report_since_a_release_omits_older_releases() {
     let requests = recorded("multikueue-0.14-hub");
-    let recording = || ReportBuilder::new("kueue.x-k8s.io/multikueue");
+    let recording = || builder("kueue.x-k8s.io/multikueue");
     let all = report_from(recording(), &requests);
     let since = report_from(recording().since(Release::V1_36), &requests);
     let releases: ReleaseSet = [Release::V1_36, Release::V1_37].into_iter().collect();
@@ -249,7 +257,7 @@ fn markdown_shows_denied_writes_as_a_diff() {
             json!([{"type": "A", "status": "True", "reason": "```", "message": "x".repeat(300)}]);
     }
     let report = report_from(
-        ReportBuilder::new("acme.io/runner")
+        builder("acme.io/runner")
             .generated_at("2026-01-02T03:04:05Z")
             .recordings(["watch.ndjson"]),
         &[write],
@@ -314,8 +322,7 @@ fn counters_with_a_common_prefix_are_reported_separately() {
     });
     let settings = br#"{"rules":{"status/counter-decreased":"deny"}}"#;
     let settings = Settings::from_json(settings).unwrap();
-    let mut builder =
-        ReportBuilder::with_settings("jobset.sigs.k8s.io/jobset-controller", &settings);
+    let mut builder = ReportBuilder::new("jobset.sigs.k8s.io/jobset-controller", &settings);
     add(&mut builder, &request, &WriteLocation::default());
     let report = builder.finish();
     let denials = &report.denied_objects[0].writes[0].denials;
@@ -331,7 +338,7 @@ fn custom_kind_is_reported() {
     let settings =
         br#"{"custom_kinds":[{"group":"argoproj.io","kind":"Workflow","plural":"workflows"}]}"#;
     let settings = Settings::from_json(settings).unwrap();
-    let mut builder = ReportBuilder::with_settings("acme.io/other", &settings);
+    let mut builder = ReportBuilder::new("acme.io/other", &settings);
     let object = json!({"metadata": {"name": "s", "namespace": "a"}, "spec": {"managedBy": "acme.io/other"}});
     let request = json!({"operation": "CREATE", "namespace": "a", "name": "s",
         "kind": {"group": "argoproj.io", "version": "v1alpha1", "kind": "Workflow"}, "object": object});

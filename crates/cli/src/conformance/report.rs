@@ -9,84 +9,84 @@ use serde_json::Value;
 /// Conformance of a controller's writes to the rules of each release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ConformanceReport {
+pub(crate) struct ConformanceReport {
     /// Version of this format.
     #[serde(rename = "format")]
-    pub format_version: u32,
+    pub(crate) format_version: u32,
     /// Value of `managedBy` in the controller's objects.
-    pub controller: String,
+    pub(crate) controller: String,
     /// Origin of the report.
     #[serde(flatten)]
-    pub provenance: Provenance,
+    pub(crate) provenance: Provenance,
     /// Evaluated releases, in the order of the results of each rule.
-    pub releases: ReleaseSet,
+    pub(crate) releases: ReleaseSet,
     /// Number of objects.
-    pub objects: u64,
+    pub(crate) objects: u64,
     /// Number of evaluated writes, including status writes.
-    pub writes: u64,
+    pub(crate) writes: u64,
     /// Number of status writes.
-    pub status_writes: u64,
+    pub(crate) status_writes: u64,
     /// Number of writes that at least one release denies.
-    pub denied_writes: u64,
+    pub(crate) denied_writes: u64,
     /// Number of skipped writes to objects of other controllers.
-    pub other_controller_writes: u64,
+    pub(crate) other_controller_writes: u64,
     /// Number of records that could not be evaluated. If there are any, the report has no result.
-    pub skipped: u64,
+    pub(crate) skipped: u64,
     /// Releases that deny a write.
-    pub denied_by: ReleaseSet,
+    pub(crate) denied_by: ReleaseSet,
     /// Releases that allow every write, and in which a write exercised at least one rule.
-    pub conforms_to: ReleaseSet,
+    pub(crate) conforms_to: ReleaseSet,
     /// Results by rule, in the order in which kube-apiserver checks the rules.
-    pub rules: Vec<RuleResult>,
+    pub(crate) rules: Vec<RuleResult>,
     /// Objects with at least one denied write.
-    pub denied_objects: Vec<ObjectHistory>,
+    pub(crate) denied_objects: Vec<ObjectHistory>,
     /// Number of further objects with denied writes.
-    pub omitted_objects: u64,
+    pub(crate) omitted_objects: u64,
 }
 
 /// Origin of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Provenance {
+pub(crate) struct Provenance {
     /// Version of this project that evaluated the writes.
-    pub version: &'static str,
+    pub(crate) version: &'static str,
     /// Time of the report in RFC 3339, if the caller set it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub generated_at: Option<String>,
+    pub(crate) generated_at: Option<String>,
     /// File names of the recordings.
-    pub recordings: Vec<String>,
+    pub(crate) recordings: Vec<String>,
 }
 
 /// Results of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleResult {
+pub(crate) struct RuleResult {
     /// Rule id.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// Title of the rule. Backticks enclose code.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// True for kube-apiserver's rules, false for this project's rules for custom resources.
-    pub is_upstream: bool,
+    pub(crate) is_upstream: bool,
     /// Results, one per release.
-    pub results: Vec<ReleaseResult>,
+    pub(crate) results: Vec<ReleaseResult>,
 }
 
 /// Result of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ReleaseResult {
+pub(crate) struct ReleaseResult {
     /// Outcome of the rule.
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
     /// Number of writes that exercised the rule.
-    pub exercised: u64,
+    pub(crate) exercised: u64,
     /// Number of writes that the rule denies.
-    pub denied: u64,
+    pub(crate) denied: u64,
 }
 
 /// Outcome of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The release does not have the rule.
     NotInRelease,
     /// No write exercised the rule. This is not a pass.
@@ -101,77 +101,72 @@ pub enum Outcome {
 /// The writes to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ObjectHistory {
+pub(crate) struct ObjectHistory {
     /// Object name, such as `Job.batch team-a/pi`.
-    pub object: String,
+    pub(crate) object: String,
     /// Writes in recorded order.
-    pub writes: Vec<RecordedWrite>,
+    pub(crate) writes: Vec<RecordedWrite>,
     /// Number of omitted writes.
-    pub omitted_writes: u64,
+    pub(crate) omitted_writes: u64,
 }
 
 /// A write to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RecordedWrite {
+pub(crate) struct RecordedWrite {
     /// Location in the recording, such as `watch.ndjson:17`.
-    pub location: String,
+    pub(crate) location: String,
     /// Time of the write, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<String>,
+    pub(crate) time: Option<String>,
     /// Type of write: `created`, `updated` or `status updated`.
-    pub operation: &'static str,
+    pub(crate) operation: &'static str,
     /// Denials; empty if every release allows the write.
-    pub denials: Vec<Denial>,
+    pub(crate) denials: Vec<Denial>,
     /// Change of the written field, if the write is denied.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<FieldChange>,
+    pub(crate) change: Option<FieldChange>,
 }
 
 /// Value of a top-level field before and after a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FieldChange {
+pub(crate) struct FieldChange {
     /// Name of the field: `status` or `spec`.
-    pub field: &'static str,
+    pub(crate) field: &'static str,
     /// Value before the write; `null` for a missing field.
-    pub before: Value,
+    pub(crate) before: Value,
     /// Written value.
-    pub after: Value,
+    pub(crate) after: Value,
 }
 
 /// A denial of a write by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Denial {
+pub(crate) struct Denial {
     /// Rule id.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// Releases that deny the write.
-    pub releases: ReleaseSet,
+    pub(crate) releases: ReleaseSet,
     /// Error message of the newest of these releases.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 impl ConformanceReport {
-    /// Returns the results of the rule with the given id.
-    pub fn rule(&self, id: &str) -> Option<&RuleResult> {
-        self.rules.iter().find(|result| result.rule == id)
-    }
-
     /// Returns the rules that no write exercised in any release.
-    pub fn untested_rules(&self) -> impl Iterator<Item = &RuleResult> {
+    pub(crate) fn untested_rules(&self) -> impl Iterator<Item = &RuleResult> {
         let is_untested = |rule: &&RuleResult| rule.results.iter().all(|r| r.exercised == 0);
         self.rules.iter().filter(is_untested)
     }
 
     /// Returns the rules; rules that deny a write come first.
-    pub fn rules_denied_first(&self) -> impl Iterator<Item = &RuleResult> {
+    pub(crate) fn rules_denied_first(&self) -> impl Iterator<Item = &RuleResult> {
         let denying = self.rules.iter().filter(|rule| rule.is_denied());
         denying.chain(self.rules.iter().filter(|rule| !rule.is_denied()))
     }
 
     /// Returns the result in one line, the denying releases first, such as `status denied by 1.30, conforms to 1.31 to 1.37`.
-    pub fn headline(&self) -> String {
+    pub(crate) fn headline(&self) -> String {
         match self.skipped {
             0 => {}
             1 => return "status: no result, 1 record could not be evaluated".to_owned(),
@@ -202,7 +197,7 @@ impl ConformanceReport {
 
 impl RuleResult {
     /// Returns true if the rule denies a write in any release.
-    pub fn is_denied(&self) -> bool {
+    pub(crate) fn is_denied(&self) -> bool {
         self.results.iter().any(|result| result.denied > 0)
     }
 }

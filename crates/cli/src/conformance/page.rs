@@ -3,9 +3,9 @@
 use managed_by::Release;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::badge;
-use crate::diff::{DiffLine, Marker, diff_lines};
-use crate::report::{
+use super::badge;
+use super::diff::{DiffLine, Marker, diff_lines};
+use super::report::{
     ConformanceReport, FieldChange, ObjectHistory, Outcome, RecordedWrite, ReleaseResult,
     RuleResult,
 };
@@ -38,7 +38,7 @@ pre ins { background: var(--ok); text-decoration: none; }
 
 impl ConformanceReport {
     /// Renders the report as one HTML page without external resources.
-    pub fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         page(self).into_string()
     }
 }

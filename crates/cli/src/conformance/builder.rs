@@ -8,7 +8,7 @@ use managed_by::{
 };
 use serde_json::Value;
 
-use crate::report::{
+use super::report::{
     ConformanceReport, Denial, FieldChange, ObjectHistory, Outcome, Provenance, RecordedWrite,
     ReleaseResult, RuleResult,
 };
@@ -22,18 +22,18 @@ const MAX_OBJECTS: usize = 100;
 
 /// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WriteLocation {
+pub(crate) struct WriteLocation {
     /// File name.
-    pub source: String,
+    pub(crate) source: String,
     /// Line number, from 1.
-    pub line: u64,
+    pub(crate) line: u64,
     /// Time of the write, if recorded.
-    pub time: Option<String>,
+    pub(crate) time: Option<String>,
 }
 
 /// Builder of a report about a controller's writes.
 #[derive(Debug)]
-pub struct ReportBuilder<'s> {
+pub(crate) struct ReportBuilder<'s> {
     controller: String,
     settings: Settings<'s>,
     provenance: Provenance,
@@ -56,18 +56,12 @@ struct HistoryBuilder {
     denied: usize,
 }
 
-impl ReportBuilder<'static> {
+impl<'s> ReportBuilder<'s> {
     /// Creates a builder for the writes to the objects of one controller.
     ///
-    /// `controller` is the value of `managedBy`, or the reserved value of a kind for objects that are not delegated.
-    pub fn new(controller: impl Into<String>) -> Self {
-        Self::with_settings(controller, &Settings::default())
-    }
-}
-
-impl<'s> ReportBuilder<'s> {
-    /// Creates a builder with the settings of a policy, for example with custom kinds. `kubernetes_version` is ignored.
-    pub fn with_settings(controller: impl Into<String>, settings: &Settings<'s>) -> Self {
+    /// `controller` is the value of `managedBy`, or the reserved value of a kind for objects that are not delegated. The settings may
+    /// declare custom kinds; `kubernetes_version` is ignored.
+    pub(crate) fn new(controller: impl Into<String>, settings: &Settings<'s>) -> Self {
         Self {
             controller: controller.into(),
             settings: settings.clone().for_tools(),
@@ -87,7 +81,7 @@ impl<'s> ReportBuilder<'s> {
 
     /// Restricts the report to a release and newer ones.
     #[must_use]
-    pub fn since(mut self, oldest: Release) -> Self {
+    pub(crate) fn since(mut self, oldest: Release) -> Self {
         let first = Release::ALL.partition_point(|release| *release < oldest);
         self.releases = Release::ALL.get(first..).unwrap_or_default();
         self
@@ -95,14 +89,14 @@ impl<'s> ReportBuilder<'s> {
 
     /// Sets the time of the report, in RFC 3339.
     #[must_use]
-    pub fn generated_at(mut self, time: impl Into<String>) -> Self {
+    pub(crate) fn generated_at(mut self, time: impl Into<String>) -> Self {
         self.provenance.generated_at = Some(time.into());
         self
     }
 
     /// Sets the file names of the recordings.
     #[must_use]
-    pub fn recordings(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub(crate) fn recordings(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.provenance.recordings = names.into_iter().map(Into::into).collect();
         self
     }
@@ -112,7 +106,7 @@ impl<'s> ReportBuilder<'s> {
     ///
     /// # Errors
     /// Fails with a message if the object is malformed. Objects of custom kinds are decoded here.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         request: &AdmissionRequest<'_>,
         value: &Value,
@@ -176,24 +170,24 @@ impl<'s> ReportBuilder<'s> {
     }
 
     /// Counts records that could not be evaluated, such as truncated lines.
-    pub fn add_skipped(&mut self, records: u64) {
+    pub(crate) fn add_skipped(&mut self, records: u64) {
         self.skipped = self.skipped.saturating_add(records);
     }
 
     /// Returns true if no write was evaluated.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.writes == 0
     }
 
     /// Returns the controllers of skipped objects, sorted by name, each with the number of writes.
-    pub fn other_controller_writes(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
+    pub(crate) fn other_controller_writes(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
         let all = self.other_controller_writes.iter();
         let all = all.map(|(name, writes)| (&**name, *writes));
         all.filter(|(name, _)| !name.is_empty())
     }
 
     /// Returns the report.
-    pub fn finish(self) -> ConformanceReport {
+    pub(crate) fn finish(self) -> ConformanceReport {
         let rules: Vec<RuleResult> = rules()
             .iter()
             .filter_map(|rule| {

@@ -1,0 +1,22 @@
+//! Conformance reports on controllers: which recorded writes each release of kube-apiserver would have denied, and which rules the
+//! writes did not test. The command `conformance` prints them.
+//!
+//! [`ReportBuilder`] collects writes as admission requests and returns a [`ConformanceReport`]: data (`serde`), an HTML page
+//! ([`ConformanceReport::html`]), Markdown ([`ConformanceReport::markdown`]) and a badge ([`ConformanceReport::badge`]). It does no I/O
+//! and has no clock.
+//!
+//! A write *exercises* a rule if the rule applies to it and the write could have broken it. For example, a Job that finishes exercises
+//! the rules on finished Jobs. A rule without such a write is *untested*, not passed.
+
+mod badge;
+mod builder;
+mod diff;
+mod markdown;
+mod page;
+mod report;
+
+pub(crate) use builder::{ReportBuilder, WriteLocation};
+pub(crate) use report::ConformanceReport;
+
+#[cfg(test)]
+mod tests;
