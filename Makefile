@@ -64,7 +64,7 @@ annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # 
 	$(annotate)
 
 # READMEs as they are published, with absolute links.
-target/readme/%: % xtask/src/readme.rs | setup
+target/readme/%: % crates/testing/src/readme.rs | setup
 	@mkdir -p $(@D) && $(XTASK) readme $< > $@.new && mv $@.new $@
 
 # Add metadata and README to a module.

@@ -9,10 +9,9 @@ use managed_by::{
 use managed_by_offline::Evaluator;
 use managed_by_parity::trace;
 use managed_by_parity::vector::{self, Vector};
-use managed_by_testing::expected;
+use managed_by_testing::library::DocumentedCluster;
+use managed_by_testing::{examples, expected};
 use serde_json::{Value, json};
-use xtask::examples;
-use xtask::library::DocumentedCluster;
 
 /// A finding of one release: release, rule, level, path, index among findings with the same rule and path, text.
 type ReleaseFinding = (Release, &'static str, &'static str, String, usize, String);

@@ -20,8 +20,8 @@
 use std::fmt::Write as _;
 
 use managed_by::{Kind, kinds};
+use managed_by_testing::{invalid_requests, objects};
 use serde_json::{Map, Value, json};
-use xtask::kinds::{invalid_requests, objects};
 
 use crate::support::{
     ValidationResponse, review, review_with, root, settings_error, validate_payload,

@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use xtask::{examples, root};
+use managed_by_testing::{examples, root};
 
 use crate::support::review;
 

@@ -1,8 +1,8 @@
 //! Large, long and deeply nested input: the response is correct, and messages and annotations stay within limits.
 
 use managed_by::{Kind, kinds};
+use managed_by_testing::objects::request;
 use serde_json::{Value, json};
-use xtask::kinds::objects::request;
 
 use crate::support::{ValidationResponse, review, validate_payload};
 

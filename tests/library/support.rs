@@ -4,11 +4,13 @@
 #[expect(dead_code, reason = "tests of the module use other clusters too")]
 mod cluster;
 
+use managed_by_testing::library::validate_in;
 use serde_json::Value;
-use xtask::library::validate_in;
 
-pub(crate) use xtask::library::{ValidationResponse, settings_error, validate_payload};
-pub(crate) use xtask::root;
+pub(crate) use managed_by_testing::library::{
+    ValidationResponse, settings_error, validate_payload,
+};
+pub(crate) use managed_by_testing::root;
 
 /// Returns the library's response to a request.
 pub(crate) fn review(request: &Value, settings: &Value) -> ValidationResponse {

@@ -1,8 +1,8 @@
 //! `unchecked` in evaluations: each part that was not evaluated, with its reason.
 
 use managed_by::{AdmissionRequest, ReleaseSet, Settings, UncheckedReason, evaluate};
+use managed_by_testing::root;
 use serde_json::{Value, json};
-use xtask::root;
 
 /// Returns `unchecked` in the JSON of an evaluation, which is the same with and without releases.
 fn unchecked(kind: &Value, object: &Value, settings: &Value) -> Value {

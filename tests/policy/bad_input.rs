@@ -2,8 +2,8 @@
 
 use managed_by::kinds;
 use managed_by_testing::Policy;
+use managed_by_testing::objects::request;
 use serde_json::{Value, json};
-use xtask::kinds::objects::request;
 
 use crate::support::{GUEST, module, review_with};
 

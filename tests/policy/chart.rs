@@ -5,9 +5,8 @@ use std::fs;
 
 use boon::{Compiler, Draft, Schemas};
 use managed_by::{EXTERNAL_CONTROLLERS, Kind, Release, SETTINGS_REFERENCE, kinds, rule, rules};
+use managed_by_testing::{CEL_RULES, VALUES, VALUES_SCHEMA};
 use serde_json::{Value, from_str, json};
-use xtask::chart::{VALUES, VALUES_SCHEMA};
-use xtask::chart_data::CEL_RULES;
 
 use crate::support::root;
 

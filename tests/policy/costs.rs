@@ -10,9 +10,8 @@ use std::{env, fs};
 use crate::support::payload::{self, intervals, sized, uncounted};
 use crate::support::{module, root};
 use managed_by::Settings;
-use managed_by_testing::{Policy, admission};
+use managed_by_testing::{Policy, admission, examples};
 use serde_json::{Map, Value, json};
-use xtask::examples;
 
 /// Accepted increase over the record, in percent.
 const TOLERANCE: u64 = 2;

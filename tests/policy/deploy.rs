@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use managed_by::{Settings, kinds};
+use managed_by_testing::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use xtask::metadata::Metadata;
 
 use crate::chart::values_validator;
 use crate::support::{GUEST, root};

@@ -1,9 +1,8 @@
 //! The built module as a file: its imports and metadata, and files that PolicyServer would reject.
 
 use crate::support::{GUEST, module, root};
-use managed_by_testing::{Error, Policy, module as inspect};
-use xtask::metadata::{self, Metadata};
-use xtask::readme;
+use managed_by_testing::metadata::{self, Metadata};
+use managed_by_testing::{Error, Policy, module as inspect, readme};
 
 #[test]
 fn module_imports_only_wapc() {

@@ -4,10 +4,9 @@
 
 use crate::support::cluster::{FakeCluster, job};
 use crate::support::{ValidationResponse, module, pods_guest_in, root};
-use managed_by_testing::{admission, module as inspect};
+use managed_by_testing::metadata::Metadata;
+use managed_by_testing::{admission, library, module as inspect};
 use serde_json::{Value, json};
-use xtask::library;
-use xtask::metadata::Metadata;
 
 /// Returns kube-controller-manager's request to create a pod of a Job.
 fn pod_of(namespace: &str, name: &str, uid: &Value) -> Value {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::root;
-use xtask::readme;
+use managed_by_testing::readme;
 
 /// CI runs the commands that the README shows to new contributors, in the same order.
 #[test]

@@ -6,10 +6,10 @@ use std::fs;
 use boon::{Compiler, Draft, Schemas};
 use managed_by::Settings;
 use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey};
+use managed_by_testing::SETTINGS_SCHEMA;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, from_str, json};
-use xtask::settings::SCHEMA;
 
 use crate::support::{GUEST, root};
 
@@ -148,7 +148,7 @@ fn schema_accepts_the_same_settings_as_the_policy() {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
-    let committed: Value = from_str(&fs::read_to_string(root(SCHEMA)).unwrap()).unwrap();
+    let committed: Value = from_str(&fs::read_to_string(root(SETTINGS_SCHEMA)).unwrap()).unwrap();
     compiler.add_resource("settings.json", committed).unwrap();
     let index = compiler.compile("settings.json", &mut schemas).unwrap();
     let validate = |settings: &Value| {

@@ -4,11 +4,11 @@
 //! refer to a manifest in `deploy/`. A release adds `createdAt` (`make artifacthub`).
 
 use anyhow::{Context as _, Result};
-use managed_by_testing::PUBLISHED;
+use managed_by_testing::metadata::Metadata;
+use managed_by_testing::{PUBLISHED, read};
 use serde_yaml_ng::{Value, from_str, to_string};
 
-use crate::generated::{Generated, read};
-use crate::metadata::Metadata;
+use crate::generated::Generated;
 use crate::policy_metadata::{self, METADATA};
 
 /// Keys of a package, each with the metadata annotation that contains its text.
@@ -25,7 +25,7 @@ const TEXTS: [(&str, &str); 6] = [
 ///
 /// # Errors
 /// If a file cannot be read, or the metadata lacks an annotation that Artifact Hub shows.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let package = |[metadata, questions, package]: &[&str; 3]| {
         // `policy-metadata.yml` is partly generated too.
         let metadata = match *metadata {

@@ -6,23 +6,12 @@
 
 use anyhow::{Context as _, Result};
 use managed_by::Release;
+use managed_by_testing::{VALUES, VALUES_SCHEMA, read};
 use serde_json::{Value, from_str, json};
 
 use crate::chart_values;
-use crate::generated::{Generated, read};
+use crate::generated::Generated;
 use crate::settings;
-
-/// Path of the schema.
-pub const VALUES_SCHEMA: &str = "charts/managed-by-policy/values.schema.json";
-
-/// Settings that are values of their own, with the names of these values. The others are in the value `settings`.
-pub const VALUES: [(&str, &str); 5] = [
-    ("role", "role"),
-    ("kubernetes_version", "kubernetesVersion"),
-    ("controllers", "controllers"),
-    ("namespaces", "namespaces"),
-    ("exempt", "exempt"),
-];
 
 /// Settings of the pods policy.
 const PODS: [&str; 3] = ["on_lookup_failure", "exempt", "rules"];
@@ -31,7 +20,7 @@ const PODS: [&str; 3] = ["on_lookup_failure", "exempt", "rules"];
 ///
 /// # Errors
 /// If the file cannot be read, or the schema of the settings lacks a key that the chart uses.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = values_schema(&settings::schema()?, from_str(&read(VALUES_SCHEMA)?)?)?;
     Ok(vec![Generated::new(VALUES_SCHEMA, format!("{schema:#}\n"))])
 }

@@ -9,29 +9,14 @@ use managed_by::{
     EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, Rule, RuleCategory, ValueConstraint, kinds,
     rule, rules,
 };
+use managed_by_testing::CEL_RULES;
 use serde::Serialize;
 use serde_json::to_string;
 
 use crate::generated::Generated;
 
 /// Path of the file.
-pub const LIBRARY: &str = "charts/managed-by-policy/files/library.yaml";
-
-/// Variables of the `ValidatingAdmissionPolicies` that implement rules, each with its rule and the reason of a denial.
-/// kube-apiserver reports the first one that denies.
-pub const CEL_RULES: [(&str, &str, &str); 11] = [
-    ("format", "managed-by/format", "Invalid"),
-    ("immutable", "managed-by/immutable", "Invalid"),
-    ("reservedValue", "managed-by/reserved", "Invalid"),
-    ("reservedDomain", "managed-by/reserved-domain", "Invalid"),
-    ("wrongKind", "managed-by/wrong-kind", "Invalid"),
-    ("prunedVersion", "managed-by/pruned-version", "Invalid"),
-    ("allowedController", "managed-by/allowed", "Invalid"),
-    ("forbiddenDelegation", "managed-by/delegation", "Forbidden"),
-    ("requiredDelegation", "managed-by/delegation", "Forbidden"),
-    ("delegatedWriter", "status-writer/delegated", "Forbidden"),
-    ("builtInWriter", "status-writer/builtin", "Forbidden"),
-];
+pub(crate) const LIBRARY: &str = "charts/managed-by-policy/files/library.yaml";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -115,7 +100,7 @@ struct CelRow {
 ///
 /// # Errors
 /// If a rule of [`CEL_RULES`] does not exist.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(LIBRARY, library()?)])
 }
 

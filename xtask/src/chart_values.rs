@@ -7,7 +7,9 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Value, json, to_string};
 
-use crate::generated::{Generated, read};
+use managed_by_testing::read;
+
+use crate::generated::Generated;
 
 /// A project in `files/projects.yaml`, without the keys that only the chart reads.
 #[derive(Deserialize)]
@@ -48,7 +50,7 @@ const KUEUE: &str = "kueue";
 ///
 /// # Errors
 /// If the projects cannot be read, or one has no account.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let projects = projects()?;
     let mut all = "\
 # Generated (make generate), for tests: a cluster with all projects, each with its first account in files/projects.yaml. A cluster can't have both projects

@@ -5,16 +5,15 @@ use std::path::Path;
 
 use anyhow::Result;
 use managed_by_testing::Policy;
+use managed_by_testing::examples::{self, Example};
 use managed_by_testing::library::ValidationResponse;
 use serde_json::Value;
-
-use crate::examples::{self, Example};
 
 /// Writes each request of a directory with the policy's response, and the numbers of allowed and denied requests.
 ///
 /// # Errors
 /// If the directory cannot be read, the policy fails, or the output cannot be written.
-pub fn run(out: &mut impl Write, policy: &Policy, directory: &Path) -> Result<()> {
+pub(crate) fn run(out: &mut impl Write, policy: &Policy, directory: &Path) -> Result<()> {
     let (mut allowed, mut denied) = (0_usize, 0_usize);
     let mut topic = String::new();
     for example in examples::read(directory)? {

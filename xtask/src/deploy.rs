@@ -7,14 +7,14 @@ use std::io::ErrorKind;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use managed_by_testing::root;
 
 use crate::generated::Generated;
-use crate::root;
 
 const CHART: &str = "charts/managed-by-policy";
 
 /// Rendered files, each with the values and the arguments of `helm template`.
-const FILES: [(&str, &str, &str); 16] = [
+pub(crate) const FILES: [(&str, &str, &str); 16] = [
     ("deploy/management.yml", "offline management", POLICY),
     ("deploy/worker.yml", "offline worker", POLICY),
     ("deploy/hybrid.yml", "offline hybrid", POLICY),
@@ -85,16 +85,11 @@ const HELM_LINES: [&str; 4] = [
     "app.kubernetes.io/instance: ",
 ];
 
-/// Paths of the rendered files.
-pub fn paths() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(path, ..)| *path)
-}
-
 /// Renders all files, or returns `None` if Helm is not on the PATH.
 ///
 /// # Errors
 /// If Helm fails.
-pub fn generated() -> Result<Option<Vec<Generated>>> {
+pub(crate) fn generated() -> Result<Option<Vec<Generated>>> {
     let mut files = Vec::new();
     for (path, values, arguments) in FILES {
         let mut helm = Command::new("helm");

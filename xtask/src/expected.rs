@@ -9,11 +9,10 @@ use anyhow::Result;
 use managed_by::{AdmissionRequest, NoCluster, Release, ReleaseSet, Settings, evaluate};
 use managed_by_parity::generate::Generator;
 use managed_by_parity::{trace, vector};
+use managed_by_testing::examples;
 use managed_by_testing::expected::ExpectedResult;
 use managed_by_testing::library::validate_in;
 use serde_json::{Value, json};
-
-use crate::examples;
 
 /// Name, request and settings.
 type Input = (String, Value, Value);
@@ -83,7 +82,7 @@ impl InputGenerator {
 ///
 /// # Errors
 /// If a file of requests cannot be read, or the lines cannot be written.
-pub fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
+pub(crate) fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
     let committed = committed()?;
     for input in &committed {
         writeln!(out, "{}", serde_json::to_string(&line(input)?)?)?;

@@ -3,21 +3,20 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, bail};
-
-use crate::root;
+use managed_by_testing::root;
 
 /// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Generated {
+pub(crate) struct Generated {
     /// Path relative to the root of the repository.
-    pub path: String,
+    pub(crate) path: String,
     /// Complete content.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl Generated {
     /// Creates a file from path and content.
-    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             path: path.into(),
             text: text.into(),
@@ -29,7 +28,7 @@ impl Generated {
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn write(files: Vec<Generated>) -> Result<()> {
+pub(crate) fn write(files: Vec<Generated>) -> Result<()> {
     for Generated { path, text } in files {
         let path = root(&path);
         if let Some(directory) = path.parent() {
@@ -44,7 +43,7 @@ pub fn write(files: Vec<Generated>) -> Result<()> {
 ///
 /// # Errors
 /// If files differ. The error lists them.
-pub fn check(files: Vec<Generated>) -> Result<()> {
+pub(crate) fn check(files: Vec<Generated>) -> Result<()> {
     let stale: Vec<_> = files
         .into_iter()
         .filter(|file| fs::read_to_string(root(&file.path)).ok().as_ref() != Some(&file.text))
@@ -69,9 +68,4 @@ pub(crate) fn replace_between_marks(text: &str, mark: &str, generated: &str) -> 
     let (before, after) =
         parts.with_context(|| format!("missing <!-- {mark} --> or <!-- /{mark} -->"))?;
     Ok(format!("{before}{open}{generated}{close}{after}"))
-}
-
-/// Reads a file of the repository.
-pub(crate) fn read(path: &str) -> Result<String> {
-    fs::read_to_string(root(path)).with_context(|| path.to_owned())
 }

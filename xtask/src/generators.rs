@@ -14,7 +14,7 @@ use crate::{
 ///
 /// # Errors
 /// If a partly generated file cannot be read or lacks its marks.
-pub fn all() -> Result<Vec<Generated>> {
+pub(crate) fn all() -> Result<Vec<Generated>> {
     let mut files = from_code()?;
     files.extend(from_chart()?);
     Ok(files)
@@ -24,7 +24,7 @@ pub fn all() -> Result<Vec<Generated>> {
 ///
 /// # Errors
 /// If a partly generated file cannot be read or lacks its marks, or a file cannot be written.
-pub fn write() -> Result<()> {
+pub(crate) fn write() -> Result<()> {
     generated::write(from_code()?)?;
     generated::write(from_chart()?)
 }
@@ -55,4 +55,53 @@ fn from_chart() -> Result<Vec<Generated>> {
         )?;
     }
     Ok(rendered.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use expect_test::expect_file;
+    use managed_by_testing::root;
+
+    use super::{Generated, all, deploy};
+
+    #[test]
+    fn generated_files_are_up_to_date() {
+        let files = all().unwrap();
+        assert!(files.len() > 50, "{}", files.len());
+        for Generated { path, text } in files {
+            expect_file![root(path)].assert_eq(&text);
+        }
+    }
+
+    /// `.gitattributes` marks the files that are generated completely. The others have handwritten parts.
+    #[test]
+    fn generated_files_are_marked() {
+        const PARTLY: [&str; 6] = [
+            "artifacthub-pkg.yml",
+            "docs/SUMMARY.md",
+            "docs/reference/job-status.md",
+            "docs/reference/kinds.md",
+            "pods/artifacthub-pkg.yml",
+            "policy-metadata.yml",
+        ];
+        let mut files: Vec<_> = all().unwrap();
+        files.extend(deploy::FILES.map(|(path, ..)| Generated::new(path, "")));
+        let paths = files.iter().map(|file| file.path.as_str());
+        let output = Command::new("git")
+            .args(["check-attr", "linguist-generated"])
+            .args(paths)
+            .current_dir(root("."))
+            .output()
+            .unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        let mut unmarked: Vec<_> = output
+            .lines()
+            .filter(|line| !line.ends_with(": set"))
+            .filter_map(|line| line.split(':').next())
+            .collect();
+        unmarked.sort_unstable();
+        assert_eq!(unmarked, PARTLY);
+    }
 }

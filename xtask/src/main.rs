@@ -1,4 +1,25 @@
-//! Command line of `xtask`, which the Makefile calls.
+//! Commands behind the Makefile: the demo, the annotation of modules, and the generators.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the JSON comes from this repository, and a development tool may panic"
+)]
+
+mod artifacthub;
+mod chart;
+mod chart_data;
+mod chart_values;
+mod demo;
+mod deploy;
+mod expected;
+mod generated;
+mod generators;
+mod kinds;
+mod policy_metadata;
+mod rules;
+mod settings;
+mod status_guide;
+mod version;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -6,14 +27,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use managed_by_testing::Policy;
-use xtask::demo;
-use xtask::expected;
-use xtask::generated;
-use xtask::generators;
-use xtask::metadata::{self, Metadata};
-use xtask::readme;
-use xtask::version;
+use managed_by_testing::metadata::{self, Metadata};
+use managed_by_testing::{Policy, readme};
 
 #[derive(Parser)]
 #[command(about)]

@@ -6,10 +6,12 @@ use anyhow::{Context as _, Result};
 use managed_by::{Kind, kinds};
 use serde_json::{json, to_string};
 
-use crate::generated::{Generated, read};
+use managed_by_testing::read;
+
+use crate::generated::Generated;
 
 /// Path of the file.
-pub const METADATA: &str = "policy-metadata.yml";
+pub(crate) const METADATA: &str = "policy-metadata.yml";
 
 const RULES: &str = "\nrules:\n";
 const AFTER_RULES: &str = "mutating: ";
@@ -19,7 +21,7 @@ const RESOURCES: &str = "  io.artifacthub.resources: ";
 ///
 /// # Errors
 /// If the file cannot be read, or lacks a key.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(METADATA, text()?)])
 }
 

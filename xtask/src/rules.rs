@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result, bail};
 use managed_by::rules;
 use managed_by::{Enforcement, Rule, RuleSource};
+use managed_by_testing::{library, read};
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
-use crate::generated::{Generated, read};
-use crate::library;
+use crate::generated::Generated;
 
 /// URL of the playground.
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
@@ -21,7 +21,7 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 ///
 /// # Errors
 /// If an example of a rule is not JSON or is not rejected, or the table of contents cannot be read.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let index = format!(
         "<!-- Generated from the code: make generate -->\n\n# Rules\n\nThis table lists the rules in the order in which the policy reports them. The [glossary](../reference/glossary.md) explains the terms. The examples on each page have only the fields that the rule reads.\n[examples/](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) has complete requests for kwctl.\n\n{}",
         table()?

@@ -8,16 +8,17 @@ use managed_by::Release;
 use managed_by::rules;
 use managed_by::{Delegation, OnLookupFailure, ReservedValuePolicy, Role};
 use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey};
+use managed_by_testing::library::settings_error;
+use managed_by_testing::{SETTINGS_SCHEMA as SCHEMA, read};
 use serde_json::{Value, from_str, json};
 
-use crate::generated::{Generated, read};
-use crate::library::settings_error;
+use crate::generated::Generated;
 
 /// Generates the page and the schema.
 ///
 /// # Errors
 /// If an example of a key is not JSON, a rejected example is accepted, or the schema lacks a key.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = format!("{:#}\n", schema()?);
     Ok(vec![
         Generated::new(PAGE, page()?),
@@ -26,8 +27,6 @@ pub fn generated() -> Result<Vec<Generated>> {
 }
 
 const PAGE: &str = "docs/reference/settings.md";
-/// Path of the schema.
-pub const SCHEMA: &str = "docs/settings.schema.json";
 
 /// Fills in the descriptions and enums of the schema from the library. Types and patterns are written by hand in the file.
 ///

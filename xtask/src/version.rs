@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use managed_by_testing::{read, root};
 
-use crate::generated::{Generated, read};
-use crate::root;
+use crate::generated::Generated;
 
 /// Files and directories with the version. In directories, only Markdown files.
 const PLACES: [&str; 17] = [
@@ -45,7 +45,7 @@ const MARKERS: [&str; 8] = [
 ///
 /// # Errors
 /// If the file cannot be read or has no version.
-pub fn current() -> Result<String> {
+pub(crate) fn current() -> Result<String> {
     let manifest = read("Cargo.toml")?;
     let mut lines = manifest.lines();
     let version = lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
@@ -56,7 +56,7 @@ pub fn current() -> Result<String> {
 ///
 /// # Errors
 /// If the version is malformed, a file cannot be read, or a file that is listed by name does not contain the current version.
-pub fn set(new: &str) -> Result<Vec<Generated>> {
+pub(crate) fn set(new: &str) -> Result<Vec<Generated>> {
     let numbers: Vec<_> = new.split('.').collect();
     let is_version = numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u32>().is_ok());
     ensure!(is_version, "{new}: not a version such as 0.2.0");
@@ -121,4 +121,67 @@ fn replace_whole(line: &str, current: &str, new: &str) -> String {
         replaced.push_str(part);
     }
     replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
+    use super::{Generated, current, root, set};
+
+    /// Files whose version has another source: `make generate`, the changelog, and a test with its own registry.
+    const OTHERS: [&str; 5] = [
+        "CHANGELOG.md",
+        "artifacthub-pkg.yml",
+        "crates/cli/tests/transcripts/more.md",
+        "e2e/kwctl.bats",
+        "pods/artifacthub-pkg.yml",
+    ];
+
+    #[test]
+    fn the_current_version_changes_nothing() {
+        for Generated { path, text } in set(&current().unwrap()).unwrap() {
+            assert!(
+                text == std::fs::read_to_string(root(&path)).unwrap(),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_place_gets_the_new_version() {
+        let current = current().unwrap();
+        let files = set("98.76.54").unwrap().into_iter();
+        let files: BTreeMap<_, _> = files.map(|file| (file.path, file.text)).collect();
+        // Also text that merely contains the version, so that the list of files does not depend on `set`.
+        let output = Command::new("git")
+            .args(["grep", "--fixed-strings", "--files-with-matches", &current])
+            .args(["--", ":(attr:!linguist-generated)"])
+            .current_dir(root("."))
+            .output()
+            .unwrap();
+        let named = String::from_utf8(output.stdout).unwrap();
+        assert!(named.lines().any(|path| path == "Cargo.toml"), "{named}");
+        for path in named.lines().filter(|path| !OTHERS.contains(path)) {
+            let text = match files.get(path) {
+                Some(text) => text.clone(),
+                None => std::fs::read_to_string(root(path)).unwrap(),
+            };
+            for line in text.lines().filter(|line| line.contains("managed-by")) {
+                assert!(!line.contains(&current), "{path}: {line}");
+            }
+        }
+        assert!(files["Cargo.toml"].contains("\nversion = \"98.76.54\"\n"));
+        assert!(files["Cargo.lock"].contains("name = \"managed-by\"\nversion = \"98.76.54\"\n"));
+        assert!(files["go/managedby/module.go"].contains("const Version = \"98.76.54\"\n"));
+    }
+
+    #[test]
+    fn only_a_version_is_accepted() {
+        for version in ["", "v0.2.0", "0.2", "0.2.0-rc.1", "0.2.x"] {
+            let error = set(version).unwrap_err().to_string();
+            assert_eq!(error, format!("{version}: not a version such as 0.2.0"));
+        }
+    }
 }

@@ -11,8 +11,8 @@
 use std::{env, fs};
 
 use managed_by::{Release, ReleaseSet};
+use managed_by_testing::releases::{accepting_releases, denials, spec_update, status_update};
 use serde_json::{Value, json};
-use xtask::releases::{accepting_releases, denials, spec_update, status_update};
 
 const GUIDE: &str = "docs/reference/job-status.md";
 
@@ -102,7 +102,7 @@ impl Reader {
 
 #[test]
 fn guide_shows_the_results_of_the_library() {
-    let path = xtask::root(GUIDE);
+    let path = managed_by_testing::root(GUIDE);
     let text = fs::read_to_string(&path).unwrap();
     let mut reader = Reader {
         spec: json!({}),

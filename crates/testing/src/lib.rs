@@ -1,16 +1,24 @@
 //! Shared code of tests and tools.
 //!
 //! It reads the examples ([`examples`]), runs the library ([`library`]), reads recorded responses ([`expected`]) and runs built modules in
-//! a wasm engine ([`Policy`]).
+//! a wasm engine ([`Policy`]). `xtask` generates files from the same code as the tests that check them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 pub mod admission;
 pub mod examples;
 pub mod expected;
+pub mod invalid_requests;
 pub mod library;
+pub mod metadata;
 pub mod module;
+pub mod objects;
 mod policy;
+pub mod readme;
+pub mod releases;
 
 pub use policy::{Cost, Host, Policy, SettingsValidationResponse};
 
@@ -18,6 +26,45 @@ pub use policy::{Cost, Host, Policy, SettingsValidationResponse};
 pub fn root(path: impl AsRef<Path>) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
+
+/// Reads a text file of this repository.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn read(path: &str) -> anyhow::Result<String> {
+    fs::read_to_string(root(path)).with_context(|| path.to_owned())
+}
+
+/// JSON Schema of the settings.
+pub const SETTINGS_SCHEMA: &str = "docs/settings.schema.json";
+
+/// JSON Schema of the chart's values.
+pub const VALUES_SCHEMA: &str = "charts/managed-by-policy/values.schema.json";
+
+/// Settings that are values of their own in the chart, with the names of these values. The others are in the value `settings`.
+pub const VALUES: [(&str, &str); 5] = [
+    ("role", "role"),
+    ("kubernetes_version", "kubernetesVersion"),
+    ("controllers", "controllers"),
+    ("namespaces", "namespaces"),
+    ("exempt", "exempt"),
+];
+
+/// Variables of the `ValidatingAdmissionPolicies` that implement rules, each with its rule and the reason of a denial.
+/// kube-apiserver reports the first one that denies.
+pub const CEL_RULES: [(&str, &str, &str); 11] = [
+    ("format", "managed-by/format", "Invalid"),
+    ("immutable", "managed-by/immutable", "Invalid"),
+    ("reservedValue", "managed-by/reserved", "Invalid"),
+    ("reservedDomain", "managed-by/reserved-domain", "Invalid"),
+    ("wrongKind", "managed-by/wrong-kind", "Invalid"),
+    ("prunedVersion", "managed-by/pruned-version", "Invalid"),
+    ("allowedController", "managed-by/allowed", "Invalid"),
+    ("forbiddenDelegation", "managed-by/delegation", "Forbidden"),
+    ("requiredDelegation", "managed-by/delegation", "Forbidden"),
+    ("delegatedWriter", "status-writer/delegated", "Forbidden"),
+    ("builtInWriter", "status-writer/builtin", "Forbidden"),
+];
 
 /// Metadata, UI questions and Artifact Hub package of each published policy.
 pub const PUBLISHED: [[&str; 3]; 2] = [

@@ -1,9 +1,9 @@
 //! Matrix of kinds and rules: each rule fires, at its default level, for each kind that it applies to.
 //!
-//! The requests are in `xtask/src/kinds/invalid_requests.rs`.
+//! The requests are in `crates/testing/src/invalid_requests.rs`.
 
 use managed_by::{kinds, rules};
-use xtask::kinds::invalid_requests::levels_of_fired_rules;
+use managed_by_testing::invalid_requests::levels_of_fired_rules;
 
 use crate::support::review;
 

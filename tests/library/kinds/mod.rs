@@ -9,7 +9,7 @@ use managed_by::{FieldLocation, Kind, ValueConstraint, kinds};
 use serde_json::Value;
 
 use crate::support::{ValidationResponse, review, root};
-use xtask::kinds::objects::{object_with_managed_by, request};
+use managed_by_testing::objects::{object_with_managed_by, request};
 
 /// Returns each kind with each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
@@ -33,7 +33,7 @@ fn create(kind: &'static Kind<'static>, object: &Value) -> ValidationResponse {
 
 /// Returns settings that make the rules about a status deny on objects of built-in controllers too.
 fn strict() -> Value {
-    xtask::kinds::invalid_requests::strict()
+    managed_by_testing::invalid_requests::strict()
 }
 
 #[track_caller]
@@ -49,7 +49,7 @@ fn assert_silent(response: &ValidationResponse) {
 /// `make mutation-test` needs this test: other tests of the metadata run against the built module only.
 #[test]
 fn each_kind_is_documented_and_in_the_metadata() {
-    let examples = xtask::examples::all().unwrap();
+    let examples = managed_by_testing::examples::all().unwrap();
     let metadata = std::fs::read_to_string(root("policy-metadata.yml")).unwrap();
     let metadata: Value = serde_yaml_ng::from_str(&metadata).unwrap();
     for kind in kinds() {

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use managed_by::{Cluster, JobLookup, LookupError};
 use managed_by_testing::Host;
+use managed_by_testing::library::documented_job;
 use serde_json::Value;
-use xtask::library::documented_job;
 
 use super::root;
 

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use managed_by_testing::Policy;
+use managed_by_testing::library::validate_in;
 use serde_json::Value;
-use xtask::library::validate_in;
 
 use cluster::FakeCluster;
 
-pub(crate) use xtask::library::ValidationResponse;
-pub(crate) use xtask::root;
+pub(crate) use managed_by_testing::library::ValidationResponse;
+pub(crate) use managed_by_testing::root;
 
 /// Reads a built module.
 pub(crate) fn module(file: &str) -> Vec<u8> {

@@ -8,12 +8,14 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::{Release, ReleaseSet, Rule, RuleSource, rules};
+use managed_by_testing::read;
+use managed_by_testing::releases::{
+    Denial, accepting_releases, denials, spec_update, status_update,
+};
 use serde_json::json;
 
-use crate::generated::{Generated, read, replace_between_marks};
-use crate::releases::{Denial, accepting_releases, denials, spec_update, status_update};
-pub use states::{END, State, states, step};
-use states::{START, conditions};
+use crate::generated::{Generated, replace_between_marks};
+use states::{END, START, conditions, states, step};
 
 const GUIDE: &str = "docs/reference/job-status.md";
 
@@ -21,7 +23,7 @@ const GUIDE: &str = "docs/reference/job-status.md";
 ///
 /// # Errors
 /// If the guide cannot be read.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let guide = read(GUIDE)?;
     let guide = replace_between_marks(&guide, "transitions", &transitions()?)?;
     let guide = replace_between_marks(&guide, "releases", &changes()?)?;
@@ -151,7 +153,7 @@ fn changed_behavior(release: Release) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// If there are no denials.
-pub fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
+fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
     let most = denials
         .iter()
         .rev()

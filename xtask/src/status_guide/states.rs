@@ -1,23 +1,22 @@
 //! States of a Job's status, and the updates between them, for the table in the guide.
 
+use managed_by_testing::releases::status_update;
 use serde_json::{Value, json};
 
-use crate::releases::status_update;
-
 /// A state of a Job that is not indexed.
-pub struct State {
+pub(crate) struct State {
     /// Name in the table.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Value of `spec.suspend`.
-    pub suspend: bool,
+    pub(crate) suspend: bool,
     /// Status in this state.
-    pub status: Value,
+    pub(crate) status: Value,
 }
 
 /// Start time of a Job that has started.
 pub(super) const START: &str = "2026-01-01T00:00:00Z";
 /// Completion time of a finished Job.
-pub const END: &str = "2026-01-01T01:00:00Z";
+pub(crate) const END: &str = "2026-01-01T01:00:00Z";
 
 pub(super) fn conditions(types: &[(&str, &str)]) -> Value {
     let condition = |(name, status): &(&str, &str)| json!({"type": name, "status": status});
@@ -25,7 +24,7 @@ pub(super) fn conditions(types: &[(&str, &str)]) -> Value {
 }
 
 /// Returns all states, in the order of the table.
-pub fn states() -> [State; 7] {
+pub(crate) fn states() -> [State; 7] {
     [
         State {
             name: "Created",
@@ -73,7 +72,7 @@ pub fn states() -> [State; 7] {
 ///
 /// The stored spec already has the new value of `suspend`. Counters that are higher in the old state keep their values. If the old
 /// state has the condition `Suspended` and the new one does not, the update sets it to False.
-pub fn step(from: &State, to: &State) -> Value {
+pub(crate) fn step(from: &State, to: &State) -> Value {
     let mut status = to.status.clone();
     for counter in ["succeeded", "failed"] {
         let count = |status: &Value| status[counter].as_i64().unwrap_or_default();

@@ -27,11 +27,11 @@ use cel::{Context, IdedExpr, Value as Cel};
 use expect_test::expect_file;
 use managed_by::{Kind, kinds};
 use managed_by_parity::{trace, vector};
+use managed_by_testing::library::{ValidationResponse, validate};
+use managed_by_testing::objects::request;
+use managed_by_testing::{examples, root};
 use serde::Deserialize as _;
 use serde_json::{Value, from_str, json};
-use xtask::kinds::objects::request;
-use xtask::library::{ValidationResponse, validate};
-use xtask::{examples, root};
 
 use expected::{WRITERS, at, calls_webhook, is_delegated, kind_of};
 use objects::{objects, put, statuses};

@@ -1,8 +1,8 @@
 //! Objects and statuses for the requests that the conditions evaluate.
 
 use managed_by::Kind;
+use managed_by_testing::objects::object_with_managed_by;
 use serde_json::{Value, json};
-use xtask::kinds::objects::object_with_managed_by;
 
 /// Sets the value at a path and creates its parents. `[]` creates a list of two items and sets the value in the first. `None`
 /// changes nothing.

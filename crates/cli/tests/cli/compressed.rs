@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use xtask::root;
+use managed_by_testing::root;
 
 use crate::support::run;
 

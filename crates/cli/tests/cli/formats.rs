@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use boon::{Compiler, SchemaIndex, Schemas};
+use managed_by_testing::root;
 use serde_json::{Value, json};
-use xtask::root;
 
 /// A compiled schema.
 pub(crate) struct Schema(Schemas, SchemaIndex);

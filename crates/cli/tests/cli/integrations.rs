@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use managed_by_testing::root;
 use serde_json::Value;
-use xtask::root;
 
 use crate::formats::{GITLAB, check};
 

@@ -18,7 +18,7 @@ fn job(name: &str, managed_by: &str, version: u32) -> String {
 }
 
 fn start(args: &[&str]) -> (Child, Receiver<String>) {
-    let mut child = support::start(&xtask::root(""), args);
+    let mut child = support::start(&managed_by_testing::root(""), args);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let (to, from) = channel();
     std::thread::spawn(move || {

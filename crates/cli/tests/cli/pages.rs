@@ -1,6 +1,6 @@
 //! Tests the manual pages and the shell completions.
 
-use xtask::root;
+use managed_by_testing::root;
 
 use crate::support::run;
 

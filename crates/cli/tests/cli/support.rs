@@ -43,5 +43,5 @@ pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> RunOutput
 
 /// Runs the program in the root of the repository.
 pub(crate) fn run(args: &[&str], stdin: &[u8]) -> RunOutput {
-    run_in(&xtask::root(""), args, stdin)
+    run_in(&managed_by_testing::root(""), args, stdin)
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use managed_by_testing::root;
 use serde_json::Value;
 use tempfile::TempDir;
-use xtask::root;
 
 use crate::formats::{CLI_SCHEMA, GITLAB, check, check_sarif};
 

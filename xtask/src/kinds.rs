@@ -1,20 +1,18 @@
-//! Generates the tables of `docs/reference/kinds.md`, and provides objects and requests of all kinds for tests.
-
-pub mod invalid_requests;
-pub mod objects;
+//! Generates the tables of `docs/reference/kinds.md`.
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
 use managed_by::{Enforcement, Kind, ValueConstraint, kinds, rule};
+use managed_by_testing::read;
 
-use crate::generated::{Generated, read, replace_between_marks};
+use crate::generated::{Generated, replace_between_marks};
 
 /// Generates `docs/reference/kinds.md`.
 ///
 /// # Errors
 /// If a file cannot be read or lacks its marks.
-pub fn generated() -> Result<Vec<Generated>> {
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new("docs/reference/kinds.md", page()?)])
 }
 
@@ -49,7 +47,7 @@ fn table() -> Result<String> {
 }
 
 /// Returns the name of a kind, with its versions if another kind has the same name.
-pub fn name(kind: &Kind<'_>) -> String {
+pub(crate) fn name(kind: &Kind<'_>) -> String {
     let is_ambiguous = kinds().iter().filter(|k| k.name() == kind.name()).count() > 1;
     let version = is_ambiguous.then(|| format!(" ({})", kind.versions().join(", ")));
     format!("{}{}", kind.name(), version.unwrap_or_default())

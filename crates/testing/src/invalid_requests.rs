@@ -2,14 +2,19 @@
 //!
 //! All kinds get the same requests. A status contains the fields of all kinds, and each kind's rules read their own.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "serde_json inserts a missing member"
+)]
+
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use managed_by::{Enforcement, Kind, rules};
 use serde_json::{Map, Value, json};
 
-use super::objects::{NOON, ONE_PM, condition, object_with_managed_by, request, true_condition};
 use crate::library::ValidationResponse;
+use crate::objects::{NOON, ONE_PM, condition, object_with_managed_by, request, true_condition};
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 const OTHER: &str = "acme.io/runner";

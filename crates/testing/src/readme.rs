@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::generated::read;
+use crate::read;
 
 const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main";
 const PICTURES: &str = "https://raw.githubusercontent.com/managed-by-policy/managed-by-policy/main";

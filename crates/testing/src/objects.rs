@@ -1,4 +1,9 @@
-//! Minimal objects and requests of all kinds, for tests.
+//! Minimal objects and requests of all kinds.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "serde_json inserts a missing member"
+)]
 
 use managed_by::Kind;
 use serde_json::{Value, json};

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use managed_by_testing::module::METADATA_SECTION;
-use managed_by_testing::{Policy, module};
 use serde::{Deserialize, Serialize};
 use wasm_encoder::{CustomSection, Encode as _, Section as _};
+
+use crate::module::METADATA_SECTION;
+use crate::{Policy, module};
 
 /// Annotation that contains the README.
 const USAGE: &str = "io.kubewarden.policy.usage";
