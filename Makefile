@@ -154,7 +154,7 @@ generate: ## Update generated files: pages, schemas, results in examples, guides
 .PHONY: artifacthub
 artifacthub: target/readme/README.md target/readme/pods/README.md # Write the Artifact Hub metadata to target/artifacthub, with the date of the released commit
 	@rm -rf target/artifacthub && mkdir -p target/artifacthub/pods
-	@cp artifacthub-repo.yml target/readme/README.md target/artifacthub && cp target/readme/pods/README.md target/artifacthub/pods
+	@cp .github/artifacthub-repo.yml target/readme/README.md target/artifacthub && cp target/readme/pods/README.md target/artifacthub/pods
 	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
 		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
 	done
@@ -166,7 +166,7 @@ chart: # Package the chart for release, in target/chart (needs Helm)
 	@mkdir -p target/chart && cp LICENSE $(CHART) && { helm package $(CHART) --destination target/chart; status=$$?; rm $(CHART)/LICENSE; exit $$status; }
 
 push-artifacthub-metadata: # Push the Artifact Hub repository metadata to CHARTS (needs Go)
-	@mkdir -p target/push-artifacthub-metadata && cp artifacthub-repo.yml target/push-artifacthub-metadata
+	@mkdir -p target/push-artifacthub-metadata && cp .github/artifacthub-repo.yml target/push-artifacthub-metadata
 	cd target/push-artifacthub-metadata && $(ORAS) push $(ORAS_FLAGS) $(CHARTS)/managed-by-policy:artifacthub.io --config /dev/null:application/vnd.cncf.artifacthub.config.v1+yaml \
 		artifacthub-repo.yml:application/vnd.cncf.artifacthub.repository-metadata.layer.v1.yaml
 
@@ -216,7 +216,7 @@ publish-check: setup # Check that the crates can be published, and that the libr
 # Without access to GitHub: `make check-dependencies DENY="bans licenses sources"`.
 DENY ?=
 check-dependencies: # Check licenses, sources and advisories of the dependencies (needs cargo-deny)
-	cargo deny --workspace check $(DENY)
+	cargo deny --workspace check --config .cargo/deny.toml $(DENY)
 
 COPY := target/reproducible/another-directory
 verify-reproducible: policy.wasm ## Build the module in another directory and compare the bytes
@@ -421,9 +421,9 @@ $(PRINTABLE): parity/printable/main.go # Generate the table of characters that a
 .PHONY: book record-demo
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 HOME_PAGE := https://github.com/managed-by-policy/managed-by-policy
-ROOT_PAGES := CONTRIBUTING SECURITY CHANGELOG
+ROOT_PAGES := CONTRIBUTING CHANGELOG
 # Pages from other directories, with absolute links.
-OTHER_PAGES := .github/SUPPORT .github/CODE_OF_CONDUCT pods/README
+OTHER_PAGES := .github/SECURITY .github/SUPPORT .github/CODE_OF_CONDUCT pods/README
 NAMES := CONTRIBUTING|SECURITY|SUPPORT|CODE_OF_CONDUCT|CHANGELOG
 # Copy docs/ and pages from other directories into one directory. Links to files outside the book point to GitHub.
 book: $(MDBOOK) $(OTHER_PAGES:%=target/readme/%.md) ## Build the documentation in target/book/html; fail on broken links
@@ -433,7 +433,7 @@ book: $(MDBOOK) $(OTHER_PAGES:%=target/readme/%.md) ## Build the documentation i
 		find . -mindepth $$(($${#up} / 3)) -maxdepth $$(($${#up} / 3)) -name '*.md' -exec env UP=$$up perl -pi \
 			-e 's{\]\((docs/|$(HOME_PAGE)/(blob|tree)/main/docs/|https://raw\.githubusercontent\.com/[^()]*/main/docs/)}{](@{[substr($$ENV{UP}, 3)]}}g;' \
 			-e 's{\]\((?:\Q$$ENV{UP}\E|$(HOME_PAGE)/blob/main/)?(?:\.github/)?(($(NAMES))\.md)}{](@{[substr($$ENV{UP}, 3)]}$$1}g;' \
-			-e 's{\]\((?:\Q$$ENV{UP}\E)?pods/README\.md}{](@{[substr($$ENV{UP}, 3)]}pods.md}g;' \
+			-e 's{\]\((?:\Q$$ENV{UP}\E|$(HOME_PAGE)/blob/main/)?pods/README\.md}{](@{[substr($$ENV{UP}, 3)]}pods.md}g;' \
 			-e 's{\]\(\Q$$ENV{UP}\E(?!\.)}{]($(HOME_PAGE)/blob/main/}g; s{\]\((?=(charts|crates|deploy|e2e|examples|go|parity|tests)[/)])}{]($(HOME_PAGE)/blob/main/}g;' \
 			-e 's{\]\((?!https?:)([^()]*)README\.md}{](@{[$$ARGV eq "./SUMMARY.md" ? "$$1README" : "$$1index"]}.md}g' {} +; \
 	done

@@ -68,7 +68,7 @@ step() {
 }
 # Prints the commands below a comment in SECURITY.md: block COMMENT
 block() {
-  sed -n '/^identity=/,/^$/p; /^# '"$1"'/,/^$/p' "$ROOT/SECURITY.md" | sed "s,ghcr.io/[^/]*,$HOST,"
+  sed -n '/^identity=/,/^$/p; /^# '"$1"'/,/^$/p' "$ROOT/.github/SECURITY.md" | sed "s,ghcr.io/[^/]*,$HOST,"
 }
 # Runs commands that must succeed: assert_accepted COMMANDS
 assert_accepted() { bash -ec "$1" &>output.txt || { echo "rejected: $1"; cat output.txt; exit 1; }; }

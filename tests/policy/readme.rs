@@ -45,7 +45,7 @@ fn links_are_relative_until_published() {
     let repository = "managed-by-policy/managed-by-policy";
     for link in [
         format!("(https://github.com/{repository}/blob/main/docs/README.md)"),
-        format!("(https://github.com/{repository}/blob/main/SECURITY.md#how-it-fails)"),
+        format!("(https://github.com/{repository}/blob/main/.github/SECURITY.md#how-it-fails)"),
         format!(
             "(https://raw.githubusercontent.com/{repository}/main/docs/pictures/first-screen.svg)"
         ),

@@ -24,8 +24,8 @@ const PLACES: [&str; 17] = [
     "go/README.md",
     ".github/actions/check/action.yml",
     ".github/ISSUE_TEMPLATE/wrong-verdict.yml",
+    ".github/SECURITY.md",
     "README.md",
-    "SECURITY.md",
     "docs",
 ];
 
