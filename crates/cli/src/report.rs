@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use managed_by::{
-    Decision, Enforcement, EvaluationResult, ReleaseDecisions, ReleaseSet, ReportedFinding, Rule,
+    Decision, Enforcement, EvaluationResult, ReleaseDecisions, ReleaseSet, ReportedFinding,
     Unchecked, UncheckedReason,
 };
 use managed_by_offline::Operation;
@@ -18,9 +18,10 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, SourceLine, Span};
 use crate::exit::ExitStatus;
 use crate::format::single_line;
 
-pub(crate) fn rule_url(rule: &Rule) -> String {
+/// Returns the URL of a rule's page.
+pub(crate) fn rule_url(id: &str) -> String {
     let pages = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules";
-    format!("{pages}/{}.md", rule.id())
+    format!("{pages}/{id}.md")
 }
 
 /// Returns the id of a part that was not evaluated, in formats where each entry has one.
@@ -482,7 +483,7 @@ fn serialize_with_help<S: Serializer>(
         page: String,
     }
     let rule = reported.rule;
-    let (help, page) = (single_line(rule.documentation().fix), rule_url(rule));
+    let (help, page) = (single_line(rule.documentation().fix), rule_url(rule.id()));
     WithHelp {
         reported,
         help,

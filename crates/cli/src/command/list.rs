@@ -114,7 +114,7 @@ fn rule_json(rule: &Rule) -> Value {
     json!({
         "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
         "default": rule.default_enforcement().as_str(), "upstream": rule.is_upstream(),
-        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": rule_url(rule),
+        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": rule_url(rule.id()),
     })
 }
 

@@ -53,7 +53,7 @@ fn rule_page(rule: &Rule) -> String {
         example(&docs.accepted),
         example(&docs.rejected),
         response.unwrap_or_default(),
-        rule_url(rule)
+        rule_url(rule.id())
     )
 }
 

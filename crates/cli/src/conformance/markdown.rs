@@ -3,8 +3,8 @@
 use std::fmt::{self, Write as _};
 
 use super::diff::{DiffLine, Marker, diff_lines};
-use super::page::RULES_URL;
 use super::report::{ConformanceReport, RecordedWrite};
+use crate::report::rule_url;
 
 /// Maximum number of denied writes. GitHub rejects a summary larger than 1 MiB.
 const MAX_DENIED_WRITES: usize = 20;
@@ -182,7 +182,7 @@ fn with_context(lines: &[DiffLine]) -> Vec<Option<&DiffLine>> {
 }
 
 fn rule_link(id: &str) -> String {
-    format!("[{id}]({RULES_URL}{id}.md)")
+    format!("[{id}]({})", rule_url(id))
 }
 
 /// Renders untrusted text as code in one line. A longer run of backticks than in the text encloses it.

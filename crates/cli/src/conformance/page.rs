@@ -9,10 +9,7 @@ use super::report::{
     ConformanceReport, FieldChange, ObjectHistory, Outcome, RecordedWrite, ReleaseResult,
     RuleResult,
 };
-
-/// Base URL of the rules' pages.
-pub(crate) const RULES_URL: &str =
-    "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/";
+use crate::report::rule_url;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --bg: #ffffff; --fg: #1b1f24; --line: #8c959f; --ok: #dcf2e0; --no: #ffdcd7; --un: #eaeef2; }
@@ -181,7 +178,7 @@ fn untested(report: &ConformanceReport) -> Markup {
 }
 
 fn rule_link(id: &str) -> Markup {
-    html! { a href={ (RULES_URL) (id) ".md" } { (id) } }
+    html! { a href=(rule_url(id)) { (id) } }
 }
 
 /// Renders text in which backticks enclose code.

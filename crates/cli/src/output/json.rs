@@ -86,7 +86,7 @@ pub(crate) fn write_replay(
             "enforcement": if key.is_denied { "deny" } else { "warn" },
             "count": row.count, "first": position(&row.first, &summary.files),
             "last": position(&row.last, &summary.files),
-            "object": row.object, "message": row.finding.message, "page": rule_url(row.finding.rule),
+            "object": row.object, "message": row.finding.message, "page": rule_url(row.finding.rule.id()),
         });
         if let Some(releases) = row.releases {
             set(&mut value, "releases", json!(releases));

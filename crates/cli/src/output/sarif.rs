@@ -26,7 +26,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "shortDescription": {"text": docs.title},
             "fullDescription": {"text": single_line(docs.text)},
             "help": {"text": single_line(docs.fix), "markdown": docs.fix},
-            "helpUri": rule_url(rule),
+            "helpUri": rule_url(rule.id()),
             "defaultConfiguration": {"level": level},
         })
     });

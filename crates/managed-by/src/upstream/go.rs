@@ -25,8 +25,8 @@ pub(crate) fn prefix(text: &str, max: usize) -> &str {
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
-/// Quotes a string like `strconv.Quote` and `%q`.
-pub(crate) fn quote(text: &str) -> String {
+/// Quotes a string, and escapes what both formats escape in the same way. `push` writes the other characters.
+fn quoted(text: &str, push: impl Fn(&mut String, char)) -> String {
     let (text, dots) = truncated(text);
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
@@ -36,21 +36,28 @@ pub(crate) fn quote(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            ' '..='~' => out.push(c),
-            '\u{7}' => out.push_str("\\a"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            _ if printable::is_printable(c) => out.push(c),
-            c => escape(&mut out, c),
+            c => push(&mut out, c),
         }
     }
     out.push_str(dots);
     out.push('"');
     out
+}
+
+/// Quotes a string like `strconv.Quote` and `%q`.
+pub(crate) fn quote(text: &str) -> String {
+    quoted(text, |out, c| match c {
+        ' '..='~' => out.push(c),
+        '\u{7}' => out.push_str("\\a"),
+        '\u{b}' => out.push_str("\\v"),
+        _ if printable::is_printable(c) => out.push(c),
+        c => escape(out, c),
+    })
 }
 
 fn escape(out: &mut String, c: char) {
@@ -64,28 +71,11 @@ fn escape(out: &mut String, c: char) {
 
 /// Marshals a string like `encoding/json`, with HTML escapes.
 pub(crate) fn json_string(text: &str) -> String {
-    let (text, dots) = truncated(text);
-    let mut out = String::with_capacity(text.len().saturating_add(2));
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..=' ' if c != ' ' => unicode(&mut out, c),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => unicode(&mut out, c),
-            c => out.push(c),
-        }
-    }
-    out.push_str(dots);
-    out.push('"');
-    out
+    quoted(text, |out, c| match c {
+        '\0'..=' ' if c != ' ' => unicode(out, c),
+        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => unicode(out, c),
+        c => out.push(c),
+    })
 }
 
 /// Maximum number of bytes that `encoding/json` writes for one byte: `\u003c` for `<`.

@@ -79,19 +79,18 @@ impl Time {
         if self.is_zero() {
             return "null".to_owned();
         }
-        let Civil {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-        } = self.civil();
-        format!("\"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"")
+        format!("\"{}Z\"", self.date_and_time('T'))
     }
 
     /// Formats like Go's `time.Time.String` on a server in UTC.
     pub(crate) fn go_string(self) -> String {
+        let fraction = format!(".{:09}", self.nanoseconds);
+        let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+        format!("{}{fraction} +0000 UTC", self.date_and_time(' '))
+    }
+
+    /// Formats year to second in UTC.
+    fn date_and_time(self, separator: char) -> String {
         let Civil {
             year,
             month,
@@ -100,9 +99,7 @@ impl Time {
             minute,
             second,
         } = self.civil();
-        let fraction = format!(".{:09}", self.nanoseconds);
-        let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
-        format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}{fraction} +0000 UTC")
+        format!("{year}-{month:02}-{day:02}{separator}{hour:02}:{minute:02}:{second:02}")
     }
 
     fn civil(self) -> Civil {
