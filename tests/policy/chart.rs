@@ -117,7 +117,7 @@ fn templates_name_no_kinds_and_rules() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The template of the ValidatingAdmissionPolicies has the variables in the table, and each names its own rule.
+/// The template of the `ValidatingAdmissionPolicies` has the variables in the table, and each names its own rule.
 #[test]
 fn cel_rules_match_the_template() {
     let path = "charts/managed-by-policy/templates/validating-admission-policy.yaml";
