@@ -313,7 +313,8 @@ pub(crate) struct EvaluationArgs {
 pub(crate) fn parse_namespace(name: &str) -> Result<String, String> {
     let is_valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let has_valid_ends = !name.starts_with('-') && !name.ends_with('-');
-    if name.is_empty() || name.len() > 63 || !has_valid_ends || !name.chars().all(is_valid) {
+    // Empty for objects of kinds without a namespace.
+    if name.len() > 63 || !has_valid_ends || !name.chars().all(is_valid) {
         let text = "expected at most 63 lowercase letters, digits and `-`, with a letter or digit at both ends";
         return Err(text.to_owned());
     }

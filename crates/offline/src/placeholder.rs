@@ -1,9 +1,9 @@
 //! Placeholders of templates in fields that rules read. A template that happens to be valid YAML must not be evaluated as if the
 //! placeholder were the value.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-use crate::json::quoted;
+use crate::json::{Members, elements, quoted, string};
 
 /// Beginnings of placeholders: Helm, Go templates and Argo (`{{ }}`), envsubst and Flux (`${ }`), and Tekton's variables.
 const PLACEHOLDERS: [&str; 8] = [
@@ -24,47 +24,50 @@ pub(crate) fn find(object: &str) -> Option<(String, String)> {
     if !has_placeholder(object) {
         return None;
     }
-    let object: Value = serde_json::from_str(object).ok()?;
-    let metadata = ["name", "generateName", "namespace"].into_iter();
-    let metadata = metadata.filter_map(|field| {
-        let value = object.get("metadata")?.get(field)?.as_str()?;
-        Some((format!("metadata.{field}"), value))
+    let root = Members::parse(object)?;
+    let metadata = root.object("metadata");
+    let mut fields = ["name", "generateName", "namespace"].into_iter();
+    let in_metadata = fields.find_map(|field| {
+        let value = metadata.string(field)?;
+        has_placeholder(&value).then(|| (["metadata.", field].concat(), value))
     });
-    let mut values: Vec<_> = metadata.collect();
-    let members = object.as_object().into_iter().flatten();
-    for (name, value) in members.filter(|(name, _)| !["metadata", "status"].contains(&&***name)) {
-        managed_by_values(name.clone(), value, &mut values);
+    let (path, value) = in_metadata.or_else(|| find_managed_by(object))?;
+    let mut text = path.clone();
+    for part in [
+        ": ",
+        &quoted(&value),
+        " is a placeholder: render the template, and evaluate the result",
+    ] {
+        text.push_str(part);
     }
-    let found = values.into_iter().find(|(_, value)| has_placeholder(value));
-    found.map(|(path, value)| {
-        let text = format!(
-            "{path}: {} is a placeholder: render the template, and evaluate the result",
-            quoted(value)
-        );
-        (path, text)
-    })
+    Some((path, text))
 }
 
 fn has_placeholder(text: &str) -> bool {
     PLACEHOLDERS.iter().any(|start| text.contains(start))
 }
 
-/// Collects the strings named `managedBy`, at any depth, with their paths.
-fn managed_by_values<'v>(path: String, value: &'v Value, found: &mut Vec<(String, &'v str)>) {
-    match value {
-        Value::Object(members) => {
-            for (name, value) in members {
-                managed_by_values(format!("{path}.{name}"), value, found);
-            }
-        }
-        Value::Array(elements) => {
-            for (index, element) in elements.iter().enumerate() {
-                managed_by_values(format!("{path}[{index}]"), element, found);
-            }
-        }
-        Value::String(text) if path.ends_with(".managedBy") => found.push((path, text)),
-        _ => {}
+/// Returns the first string with a placeholder that is named `managedBy`, at any depth, with its path.
+fn find_managed_by(json: &str) -> Option<(String, Cow<'_, str>)> {
+    if let Some(list) = elements(json) {
+        return list.into_iter().enumerate().find_map(|(index, element)| {
+            let (rest, value) = find_managed_by(element)?;
+            Some((["[", &index.to_string(), "].", &rest].concat(), value))
+        });
     }
+    let members = Members::parse(json)?;
+    members.iter().find_map(|(name, json)| {
+        // Labels and annotations are the user's own.
+        if name == "metadata" || !has_placeholder(json) {
+            return None;
+        }
+        if name == "managedBy" {
+            return string(json).map(|value| (name.into_owned(), value));
+        }
+        let (rest, value) = find_managed_by(json)?;
+        let dot = if rest.starts_with('[') { "" } else { "." };
+        Some(([&*name, dot, &rest].concat(), value))
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +94,7 @@ mod tests {
         let namespace = r#"{"metadata":{"namespace":"{{ .Release.Namespace }}"}}"#;
         assert!(find(namespace).is_some());
         // Rules don't read the command of a container, or free labels.
-        let command = r#"{"metadata":{"labels":{"a":"${X}"}},"spec":{"template":{"spec":{"containers":[{"args":["${X}"]}]}}}}"#;
+        let command = r#"{"metadata":{"labels":{"managedBy":"${X}"}},"spec":{"template":{"spec":{"containers":[{"args":["${X}"]}]}}}}"#;
         assert_eq!(find(command), None);
     }
 }

@@ -47,7 +47,7 @@ fn lint_or_diff(directory: &std::path::Path, request: &Value, settings: &str) ->
 
 /// Returns true if the objects represent the whole request for `lint` and `diff`. Manifests cannot represent a deletion, a
 /// conversion to another version, a status in a create, an update without a change, or a subresource other than `status`. The
-/// namespace must match the request, and the name and namespace the old object.
+/// namespace must be valid and match the request, and the name and namespace the old object.
 fn is_derived_from_objects(request: &Value) -> bool {
     let object = &request["object"];
     let (kind, version) = (&request["kind"], object["apiVersion"].as_str());
@@ -70,7 +70,10 @@ fn is_derived_from_objects(request: &Value) -> bool {
         || (&metadata["name"], &metadata["namespace"]) == (&old["name"], &old["namespace"]);
     let has_request_namespace =
         metadata["namespace"].is_null() || metadata["namespace"] == request["namespace"];
+    let namespace = request["namespace"].as_str().unwrap_or_default();
+    let has_valid_namespace = !namespace.contains(|c: char| c.is_uppercase());
     has_request_kind
+        && has_valid_namespace
         && has_own_operation
         && is_same_object
         && has_request_namespace
@@ -87,6 +90,11 @@ fn findings_equal_the_library() {
         check_evaluation(&line.evaluation);
         let directory = tempfile::tempdir().unwrap();
         let document = lint_or_diff(directory.path(), &request, &line.settings.to_string());
+        // Only requests of an API server have a placeholder as a value.
+        let error = document["errors"][0]["message"].as_str();
+        if error.is_some_and(|text| text.contains("is a placeholder")) {
+            return None;
+        }
         let results = document["results"].as_array().unwrap();
         // For an update, `diff` evaluates a changed status in a separate request.
         let sub_resource =

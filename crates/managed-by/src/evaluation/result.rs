@@ -132,18 +132,19 @@ impl EvaluationResult {
 impl From<&Evaluation<'_>> for EvaluationResult {
     fn from(evaluation: &Evaluation<'_>) -> Self {
         let has_releases = !evaluation.release_verdicts.is_empty();
+        // The merged findings replace those of the verdict.
         let Verdict {
             decision,
             warnings,
             audit_annotations,
             findings: _,
-        } = evaluation.verdict.clone();
+        } = &evaluation.verdict;
         let findings = evaluation.findings.iter();
         let release_verdicts = evaluation.release_verdicts.iter();
         Self {
-            decision,
-            warnings,
-            audit_annotations,
+            decision: decision.clone(),
+            warnings: warnings.clone(),
+            audit_annotations: audit_annotations.clone(),
             findings: findings
                 .map(|finding| ReportedFinding::new(finding, has_releases))
                 .collect(),
