@@ -2,6 +2,7 @@
 
 use crate::catalog;
 use crate::cluster::{Cluster, NoCluster};
+use crate::decode::DecodeError;
 use crate::description::Enforcement;
 #[cfg(feature = "docs")]
 use crate::description::Rule;
@@ -14,7 +15,7 @@ use crate::release::{Release, ReleaseSet};
 use crate::request::{AdmissionRequest, Change, RequestTarget, UndecodedChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
-use crate::settings::{CustomKind, Settings, SettingsErrors};
+use crate::settings::{Settings, SettingsErrors};
 use crate::unchecked::{Unchecked, UncheckedReason};
 use crate::verdict::{LOOKUP_FAILED, NOT_VALIDATED, Verdict, build_verdict};
 
@@ -32,11 +33,13 @@ pub fn review_with_cluster<'a>(
     let findings = match &request.target {
         RequestTarget::Skipped => return Verdict::allowed(),
         RequestTarget::UnknownKind(undecoded) => {
-            return match settings.custom_kind(&undecoded.kind) {
-                Ok(Some(custom_kind)) => {
-                    review_custom_kind(request, undecoded, &custom_kind, settings)
-                }
-                Ok(None) => Verdict::unknown_kind(&undecoded.kind),
+            let verdict = with_declared_kind(request, undecoded, settings, |request| {
+                review(request, settings).into_owned()
+            });
+            return match verdict {
+                Ok(Some(Ok(verdict))) => verdict,
+                Ok(Some(Err(malformed))) => Verdict::malformed(&malformed),
+                Ok(None) => Verdict::unknown_kind(&request.kind),
                 Err(problems) => Verdict::misconfigured(&problems),
             };
         }
@@ -109,8 +112,8 @@ fn unchecked(
     };
     let whole_object = |reason| Some(Unchecked::new("", reason));
     let found = match &request.target {
-        RequestTarget::UnknownKind(undecoded) => match settings.custom_kind(&undecoded.kind) {
-            Ok(None) => whole_object(settings.unsupported_reason(&undecoded.kind)),
+        RequestTarget::UnknownKind(_) => match settings.custom_kind(&request.kind) {
+            Ok(None) => whole_object(settings.unsupported_reason(&request.kind)),
             // A declared kind has no templates, and invalid settings deny the request.
             Ok(Some(_)) | Err(_) => None,
         },
@@ -148,19 +151,15 @@ fn evaluate_releases<'a>(
     if let RequestTarget::Change(kind, change) = &request.target {
         return evaluate_each(request, kind, change, settings, releases);
     }
-    if let RequestTarget::UnknownKind(undecoded) = &request.target
-        && let Ok(Some(custom_kind)) = settings.custom_kind(&undecoded.kind)
-    {
-        return custom_kind.with_kind(&undecoded.kind.version, |kind| {
-            request.with_kind(undecoded, kind).map_or_else(
-                |malformed| Evaluation::uniform(Verdict::malformed(&malformed), Some(releases)),
-                |request| {
-                    evaluate_with_cluster(&request, settings, Some(releases), cluster).into_owned()
-                },
-            )
+    if let RequestTarget::UnknownKind(undecoded) = &request.target {
+        let evaluation = with_declared_kind(request, undecoded, settings, |request| {
+            evaluate_releases(request, settings, Some(releases), cluster).into_owned()
         });
+        if let Ok(Some(Ok(evaluation))) = evaluation {
+            return evaluation;
+        }
     }
-    // Verdicts depend on the release only for changes to workloads.
+    // Verdicts depend on the release only for changes to workloads that can be decoded.
     Evaluation::uniform(
         review_with_cluster(request, settings, cluster),
         Some(releases),
@@ -210,9 +209,9 @@ pub fn with_kind<T>(
 ) -> Result<Option<T>, SettingsErrors> {
     Ok(match &request.target {
         RequestTarget::Change(kind, _) => Some(read(kind)),
-        RequestTarget::UnknownKind(undecoded) => settings
-            .custom_kind(&undecoded.kind)?
-            .map(|custom_kind| custom_kind.with_kind(&undecoded.kind.version, read)),
+        RequestTarget::UnknownKind(_) => settings
+            .custom_kind(&request.kind)?
+            .map(|custom_kind| custom_kind.with_kind(&request.kind.version, read)),
         RequestTarget::Skipped | RequestTarget::Pod(_) => None,
     })
 }
@@ -235,35 +234,34 @@ pub fn exercised_rules(
             Ok(catalog::exercised_rules(&context))
         }
         RequestTarget::UnknownKind(undecoded) => {
-            let Some(custom_kind) = settings.custom_kind(&undecoded.kind)? else {
-                return Ok(Vec::new());
-            };
-            custom_kind.with_kind(&undecoded.kind.version, |kind| {
-                let request = request.with_kind(undecoded, kind);
-                request.map_or_else(
-                    |_| Ok(Vec::new()),
-                    |request| exercised_rules(&request, settings),
-                )
-            })
+            let rules = with_declared_kind(request, undecoded, settings, |request| {
+                exercised_rules(request, settings)
+            })?;
+            rules.and_then(Result::ok).unwrap_or(Ok(Vec::new()))
         }
         RequestTarget::Skipped | RequestTarget::Pod(_) => Ok(Vec::new()),
     }
 }
 
-/// Evaluates a change to an object of a kind from `custom_kinds`.
+/// Calls a function with the request about an object of a kind from `custom_kinds`, or returns the error in the object. Returns
+/// [`None`] if the settings don't declare the kind.
+///
+/// # Errors
+/// Fails if the declaration is invalid.
 #[inline(never)]
-fn review_custom_kind(
+fn with_declared_kind<T>(
     request: &AdmissionRequest<'_>,
     undecoded: &UndecodedChange<'_>,
-    custom_kind: &CustomKind<'_>,
     settings: &Settings<'_>,
-) -> Verdict<'static> {
-    custom_kind.with_kind(&undecoded.kind.version, |kind| {
-        request.with_kind(undecoded, kind).map_or_else(
-            |malformed| Verdict::malformed(&malformed),
-            |request| review(&request, settings).into_owned(),
-        )
-    })
+    evaluate: impl FnOnce(&AdmissionRequest<'_>) -> T,
+) -> Result<Option<Result<T, DecodeError>>, SettingsErrors> {
+    let declared = settings.custom_kind(&request.kind)?;
+    Ok(declared.map(|declared| {
+        declared.with_kind(&request.kind.version, |kind| {
+            let request = request.with_kind(undecoded, kind)?;
+            Ok(evaluate(&request))
+        })
+    }))
 }
 
 /// Returns the findings of all rules for a change.

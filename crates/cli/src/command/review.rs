@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use managed_by::{Decision, DecodeError, EvaluationResult, ReportedFinding, Verdict};
+use managed_by::{
+    AdmissionRequest, Decision, DecodeError, EvaluationResult, ReportedFinding, Verdict,
+};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Operation, Path};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -46,18 +49,22 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
                     &Path::parse(prefix).join(&Path::parse(path)),
                 )
             };
-            let request: Value = serde_json::from_str(json).unwrap_or_default();
-            let result = evaluator.evaluate_json(json.as_bytes());
-            responses.push(admission_review(string(&request, "/uid"), &result));
+            let Uid { uid } = serde_json::from_str(json).unwrap_or_default();
+            let request = AdmissionRequest::from_json(json.as_bytes());
+            let result = request.map(|request| {
+                let evaluated = evaluator.evaluate(&request);
+                let user = request.user().username.to_string();
+                (evaluated, object_ref(&request), operation(&request), user)
+            });
+            let evaluated = result.as_ref().map(|(evaluated, ..)| evaluated);
+            responses.push(admission_review(&uid, evaluated));
             match result {
-                Ok(evaluated) => {
-                    let (object, operation) = (object_ref(&request), operation(&request));
-                    let user = string(&request, "/userInfo/username");
+                Ok((evaluated, object, operation, user)) => {
                     let location = |finding: &ReportedFinding| {
                         Some(locate(&format!("object.{}", finding.path)))
                     };
                     report.results.push(RequestResult {
-                        user: Some(user.to_owned()).filter(|user| !user.is_empty()),
+                        user: Some(user).filter(|user| !user.is_empty()),
                         span: Some(locate("object").0),
                         ..RequestResult::new(name, object, operation, evaluated, location)
                     });
@@ -110,32 +117,20 @@ fn find_request(json: &str) -> (&str, &'static str) {
     }
 }
 
-/// Returns a string in a request. A member of the wrong type is read as missing; the library reports it.
-fn string<'r>(request: &'r Value, pointer: &str) -> &'r str {
-    let value = request.pointer(pointer);
-    value.and_then(Value::as_str).unwrap_or_default()
-}
-
-fn object_ref(request: &Value) -> ObjectRef {
-    let string = |pointer: &str| string(request, pointer).to_owned();
-    let or = |first: &str, second: &str| match string(first) {
-        empty if empty.is_empty() => string(second),
-        text => text,
-    };
+/// Returns the object of a request.
+fn object_ref(request: &AdmissionRequest<'_>) -> ObjectRef {
+    let [group, version, kind] = request.kind().map(str::to_owned);
     ObjectRef {
-        group: string("/kind/group"),
-        version: string("/kind/version"),
-        kind: string("/kind/kind"),
-        namespace: or("/namespace", "/object/metadata/namespace"),
-        name: or("/object/metadata/name", "/name"),
+        group,
+        version,
+        kind,
+        namespace: request.namespace().to_owned(),
+        name: request.name().to_owned(),
     }
 }
 
-fn operation(request: &Value) -> Operation {
-    match (
-        string(request, "/operation"),
-        string(request, "/subResource"),
-    ) {
+fn operation(request: &AdmissionRequest<'_>) -> Operation {
+    match (request.operation(), request.sub_resource()) {
         ("UPDATE", "status") => Operation::UpdateStatus,
         ("UPDATE", _) => Operation::Update,
         ("DELETE", _) => Operation::Delete,
@@ -143,11 +138,18 @@ fn operation(request: &Value) -> Operation {
     }
 }
 
+/// Member of a request that only the response repeats.
+#[derive(Default, Deserialize)]
+struct Uid {
+    #[serde(default)]
+    uid: String,
+}
+
 /// Returns the response as an `AdmissionReview`.
-fn admission_review(uid: &str, result: &Result<EvaluationResult, DecodeError>) -> Value {
+fn admission_review(uid: &str, result: Result<&EvaluationResult, &DecodeError>) -> Value {
     // As in the policy, the path starts at the payload, whose member `request` is the request.
-    let report = result.clone();
-    let report = report.unwrap_or_else(|e| EvaluationResult::malformed(&e.within("request")));
+    let malformed = |e: &DecodeError| EvaluationResult::malformed(&e.clone().within("request"));
+    let report = result.cloned().unwrap_or_else(malformed);
     let mut response = json!({"uid": uid, "allowed": report.decision.is_allowed()});
     if let Decision::Denied { code, message } = &report.decision {
         set(

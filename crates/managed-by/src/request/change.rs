@@ -51,6 +51,15 @@ impl<O> Change<O> {
         }
     }
 
+    /// Returns the operation and the subresource of the request. The audit scanner sends stored objects as creates.
+    pub(super) const fn operation(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Create { .. } | Self::Stored { .. } => ("CREATE", ""),
+            Self::Update { .. } => ("UPDATE", ""),
+            Self::UpdateStatus { .. } => ("UPDATE", "status"),
+        }
+    }
+
     pub(super) fn as_ref(&self) -> Change<&O> {
         match self {
             Self::Create { object } => Change::Create { object },

@@ -117,12 +117,13 @@ impl<'a> RequestFields<'a> {
         let object = self.object.unwrap_or_default();
         let old = self.old_object.unwrap_or_default();
         let operation = self.operation.map(|Text(operation)| operation);
-        let change = match operation.as_deref() {
-            Some("CREATE") => Some(Change::Create { object }),
-            Some("UPDATE") if kind.is_pod() => None,
-            Some("UPDATE") if is_status => Some(Change::UpdateStatus { object, old }),
-            Some("UPDATE") => Some(Change::Update { object, old }),
-            Some("DELETE" | "CONNECT") => None,
+        let (operation, change) = match operation.as_deref() {
+            Some("CREATE") => ("CREATE", Some(Change::Create { object })),
+            Some("UPDATE") if kind.is_pod() => ("UPDATE", None),
+            Some("UPDATE") if is_status => ("UPDATE", Some(Change::UpdateStatus { object, old })),
+            Some("UPDATE") => ("UPDATE", Some(Change::Update { object, old })),
+            Some("DELETE") => ("DELETE", None),
+            Some("CONNECT") => ("CONNECT", None),
             other => {
                 let got = other.map_or("nothing", |_| "another value");
                 return Err(DecodeError::unexpected("operation", OPERATIONS, got));
@@ -141,13 +142,16 @@ impl<'a> RequestFields<'a> {
                     let change = change.try_map(|o, member| o.into_object(known, member))?;
                     RequestTarget::Change(known, change.detect_stored())
                 }
-                None => RequestTarget::UnknownKind(Box::new(UndecodedChange { kind, change })),
+                None => RequestTarget::UnknownKind(Box::new(UndecodedChange(change))),
             },
         };
         let DefaultOnNull(user) = self.user.unwrap_or_default();
         Ok(AdmissionRequest {
             namespace: text(self.namespace),
-            ..AdmissionRequest::new(text(self.name), version, user, target, source)
+            version,
+            operation,
+            sub_resource,
+            ..AdmissionRequest::new(kind, text(self.name), user, target, source)
         })
     }
 }

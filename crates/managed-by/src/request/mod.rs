@@ -41,14 +41,15 @@ pub(crate) enum RequestTarget<'a> {
 
 /// Change to an object of an unknown kind.
 #[derive(Debug)]
-pub(crate) struct UndecodedChange<'a> {
-    pub(crate) kind: GroupVersionKind<'a>,
-    change: Change<RequestObject<'a>>,
-}
+pub(crate) struct UndecodedChange<'a>(Change<RequestObject<'a>>);
 
 /// Admission request (`AdmissionRequest` of `admission.k8s.io/v1`), with the fields that rules read.
 #[derive(Debug)]
 pub struct AdmissionRequest<'a> {
+    /// Kind of the object.
+    pub(crate) kind: GroupVersionKind<'a>,
+    operation: &'static str,
+    sub_resource: Cow<'a, str>,
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
     /// The API version that the client used.
@@ -74,8 +75,8 @@ impl<'a> AdmissionRequest<'a> {
 
     /// Creates a request with an empty namespace. The name in the object takes precedence over `name`.
     fn new(
+        kind: GroupVersionKind<'a>,
         name: Cow<'a, str>,
-        version: Cow<'a, str>,
         user: UserInfo<'a>,
         target: RequestTarget<'a>,
         source: RequestSource<'a>,
@@ -86,10 +87,18 @@ impl<'a> AdmissionRequest<'a> {
             RequestTarget::Skipped | RequestTarget::UnknownKind(_) => None,
         };
         let object_name = object_name.filter(|name| !name.is_empty());
+        let (operation, sub_resource) = match &target {
+            RequestTarget::Change(_, change) => change.operation(),
+            RequestTarget::UnknownKind(undecoded) => undecoded.0.operation(),
+            RequestTarget::Skipped | RequestTarget::Pod(_) => ("CREATE", ""),
+        };
         Self {
             name: object_name.cloned().unwrap_or(name),
             namespace: Cow::default(),
-            version,
+            version: kind.version.clone(),
+            kind,
+            operation,
+            sub_resource: sub_resource.into(),
             user,
             target,
             source,
@@ -110,11 +119,16 @@ impl<'a> AdmissionRequest<'a> {
             is_create: matches!(change, Change::Create { .. }),
             old,
         });
-        let version = kind.versions().first().copied().unwrap_or_default().into();
+        let version = kind.versions().first().copied().unwrap_or_default();
         let target = RequestTarget::Change(kind, change);
+        let kind = GroupVersionKind {
+            group: kind.group().into(),
+            version: version.into(),
+            kind: kind.name().into(),
+        };
         Self {
             namespace: new.metadata.namespace.as_deref().unwrap_or_default().into(),
-            ..Self::new(Cow::default(), version, user, target, source)
+            ..Self::new(kind, Cow::default(), user, target, source)
         }
     }
 
@@ -140,21 +154,39 @@ impl<'a> AdmissionRequest<'a> {
             };
             RequestTarget::Change(kind, change.try_map(read)?)
         } else {
-            RequestTarget::UnknownKind(Box::new(UndecodedChange {
-                kind: object.kind.clone(),
-                change: change.try_map(|o, _| Ok(RequestObject::Raw(Raw::new(o.text))))?,
-            }))
+            let change = change.try_map(|o, _| Ok(RequestObject::Raw(Raw::new(o.text))))?;
+            RequestTarget::UnknownKind(Box::new(UndecodedChange(change)))
         };
-        let version = object.kind.version.clone();
+        let kind = object.kind.clone();
         Ok(Self {
             namespace: namespace.into(),
-            ..Self::new(Cow::default(), version, user, target, source)
+            ..Self::new(kind, Cow::default(), user, target, source)
         })
     }
 
     /// Returns the name of the object, or else of the request. Empty if neither has one.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the API group, version and name of the object's kind.
+    pub fn kind(&self) -> [&str; 3] {
+        [&self.kind.group, &self.kind.version, &self.kind.kind]
+    }
+
+    /// Returns the operation: `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    /// Returns the subresource, such as `status`, or an empty string.
+    pub fn sub_resource(&self) -> &str {
+        &self.sub_resource
+    }
+
+    /// Returns the user who makes the request.
+    pub fn user(&self) -> &UserInfo<'a> {
+        &self.user
     }
 
     /// Returns the namespace of the object, or an empty string.
@@ -189,7 +221,7 @@ impl<'a> AdmissionRequest<'a> {
     where
         'a: 'k,
     {
-        let change = undecoded.change.as_ref();
+        let change = undecoded.0.as_ref();
         let change = change.try_map(|object, member| object.read_as(kind, member));
         let change = if matches!(
             self.source,
@@ -200,11 +232,12 @@ impl<'a> AdmissionRequest<'a> {
         } else {
             change?
         };
-        let (name, version, user) = (self.name.clone(), self.version.clone(), self.user.clone());
+        let (name, user) = (self.name.clone(), self.user.clone());
         let target = RequestTarget::Change(kind, change);
         Ok(AdmissionRequest {
             namespace: self.namespace.clone(),
-            ..AdmissionRequest::new(name, version, user, target, self.source)
+            version: self.version.clone(),
+            ..AdmissionRequest::new(self.kind.clone(), name, user, target, self.source)
         })
     }
 }
