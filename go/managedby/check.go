@@ -9,7 +9,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -173,8 +172,6 @@ func marshalJobs(job, old *batchv1.Job, subResource string) (object, oldJSON []b
 	}
 	stored := *old
 	if subResource == StatusSubresource {
-		// Omit the template: it is the same in both Jobs, no rule depends on it, and it is most of the JSON.
-		stored.Spec.Template = corev1.PodTemplateSpec{}
 		newJob.Spec = stored.Spec
 	} else {
 		newJob.Status = old.Status
@@ -185,7 +182,7 @@ func marshalJobs(job, old *batchv1.Job, subResource string) (object, oldJSON []b
 	return object, oldJSON, err
 }
 
-// marshalObjects returns the JSON of objects of any kind. Unlike marshalJobs, it never omits the template.
+// marshalObjects returns the JSON of objects of any kind.
 func marshalObjects(change Change) (object, old []byte, err error) {
 	var newFields, oldFields map[string]json.RawMessage
 	if newFields, _, err = toFields(change.Object); err != nil {

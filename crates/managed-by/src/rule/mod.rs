@@ -334,9 +334,11 @@ impl<'a> Findings<'a> {
     }
 
     pub(crate) fn push(&mut self, error: FieldError<'a>) {
-        if let Some((rule, enforcement)) = self.current
-            && let Some(remaining) = self.remaining.checked_sub(1)
-        {
+        let Some((rule, enforcement)) = self.current else {
+            debug_assert!(false, "a check adds findings only while its rule runs");
+            return;
+        };
+        if let Some(remaining) = self.remaining.checked_sub(1) {
             self.remaining = remaining;
             let upstream = self.is_built_in && rule.is_upstream();
             let finding = Finding::new(rule, error, upstream);

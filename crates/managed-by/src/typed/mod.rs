@@ -120,27 +120,21 @@ impl<'s> JobChecker<'s> {
     ///
     /// kube-apiserver drops the status of a create. Use [`JobChecker::stored`] to evaluate it.
     pub fn create(&self, job: &Job) -> JobFindings {
-        let raw_fields = RawFields::from_metadata(job);
+        let raw_fields = RawFields::new(job);
         let object = object(job, &raw_fields);
         self.evaluate(Change::Create { object }, job, None)
     }
 
     /// Evaluates a stored Job with its status, like an audit.
     pub fn stored(&self, job: &Job) -> JobFindings {
-        let raw_fields = RawFields::from_metadata(job);
+        let raw_fields = RawFields::new(job);
         let object = object(job, &raw_fields);
         self.evaluate(Change::Stored { object }, job, None)
     }
 
     /// Evaluates an update of the main resource. kube-apiserver keeps the old status.
     pub fn update(&self, old: &Job, new: &Job) -> JobFindings {
-        let (mut old_fields, mut new_fields) =
-            (RawFields::from_metadata(old), RawFields::from_metadata(new));
-        let is_suspended = old.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
-        if is_suspended {
-            old_fields = old_fields.with_template(old);
-            new_fields = new_fields.with_template(new);
-        }
+        let (old_fields, new_fields) = (RawFields::new(old), RawFields::new(new));
         let change = Change::Update {
             object: object(new, &new_fields),
             old: object(old, &old_fields),
@@ -150,8 +144,7 @@ impl<'s> JobChecker<'s> {
 
     /// Evaluates an update of the subresource `status`. kube-apiserver keeps the old spec.
     pub fn status_update(&self, old: &Job, new: &Job) -> JobFindings {
-        let (old_fields, new_fields) =
-            (RawFields::from_metadata(old), RawFields::from_metadata(new));
+        let (old_fields, new_fields) = (RawFields::new(old), RawFields::new(new));
         let change = Change::UpdateStatus {
             object: object(new, &new_fields),
             old: object(old, &old_fields),

@@ -116,7 +116,7 @@ proptest! {
         let json = serde_json::to_string(&job).unwrap();
         let kind = Kind::find("batch", "v1", "Job").unwrap();
         let read = decode_str(&json, ObjectSeed(kind)).unwrap();
-        let raw_fields = RawFields::from_metadata(&job).with_template(&job);
+        let raw_fields = RawFields::new(&job);
         let debug = |object: crate::object::Object<'_>| format!("{object:?}");
         prop_assert_eq!(debug(read.unwrap()), debug(object(&job, &raw_fields)));
     }
@@ -242,7 +242,7 @@ fn the_status_of_a_create_is_ignored() {
     let mut created = job.clone();
     created.status = None;
     let kind = Kind::find("batch", "v1", "Job").unwrap();
-    let raw_fields = RawFields::from_metadata(&job);
+    let raw_fields = RawFields::new(&job);
     let object = || object(&job, &raw_fields);
     for (change, stored) in [
         (Change::Create { object: object() }, &created),

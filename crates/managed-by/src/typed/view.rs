@@ -22,19 +22,14 @@ pub(super) struct RawFields {
 }
 
 impl RawFields {
-    /// Serializes the fields that rules about `managedBy` read.
-    pub(super) fn from_metadata(job: &Job) -> Self {
+    /// Serializes the fields.
+    pub(super) fn new(job: &Job) -> Self {
         Self {
             labels: job.metadata.labels.as_ref().and_then(json),
             finalizers: job.metadata.finalizers.as_ref().and_then(json),
             owner_references: job.metadata.owner_references.as_ref().and_then(json),
-            template: None,
+            template: job.spec.as_ref().and_then(|spec| json(&spec.template)),
         }
-    }
-
-    pub(super) fn with_template(self, job: &Job) -> Self {
-        let template = job.spec.as_ref().and_then(|spec| json(&spec.template));
-        Self { template, ..self }
     }
 }
 
