@@ -14,7 +14,7 @@ use super::{Entries, Lenient, Raw, Type, VisitContainer};
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
     /// The value, or `{}` if a visitor collects the members.
-    pub(crate) raw: Raw<'a>,
+    pub(crate) raw_or_empty: Raw<'a>,
     /// Members of an object, with their names.
     pub(crate) entries: Vec<(Cow<'a, str>, Node<'a>)>,
     /// Names of the members to split.
@@ -30,7 +30,7 @@ pub(crate) enum Node<'a> {
 
 impl<'a> Node<'a> {
     /// Returns the value, or an empty value of its type if it was split.
-    pub(crate) fn raw(&self) -> Raw<'a> {
+    pub(crate) fn raw_or_empty(&self) -> Raw<'a> {
         match self {
             Self::Raw(raw) => *raw,
             Self::Split(json_type, _) => Raw::empty(*json_type),
@@ -50,7 +50,7 @@ impl<'a> Outline<'a> {
     /// Creates the outline of an object without members, for a visitor.
     pub(crate) fn splitting(split: &'static [&'static str]) -> Self {
         Self {
-            raw: Raw::empty(Type::Object),
+            raw_or_empty: Raw::empty(Type::Object),
             entries: Vec::new(),
             split,
         }
@@ -60,7 +60,7 @@ impl<'a> Outline<'a> {
     pub(crate) fn from_raw(raw: Raw<'a>) -> Self {
         let members = raw.members().into_iter();
         Self {
-            raw,
+            raw_or_empty: raw,
             entries: members.map(|(name, raw)| (name, Node::Raw(raw))).collect(),
             split: &[],
         }

@@ -69,7 +69,7 @@ impl<'a> VisitContainer<'a> for ReviewFields<'a> {
                     set_once(&mut self.settings, &mut map, settings)?;
                 }
                 ("settings", ObjectDecoding::Deferred) => {
-                    let mut text = self.settings.take().map(|outline| outline.raw);
+                    let mut text = self.settings.take().map(|outline| outline.raw_or_empty);
                     set_once(&mut text, &mut map, PhantomData)?;
                     self.settings = text.map(Outline::from_raw);
                 }

@@ -179,15 +179,15 @@ impl<'a> Settings<'a> {
     }
 
     fn merge_json(mut self, json: &Outline<'a>, parser: &mut Parser) -> Self {
-        if json.raw.json_type() == Type::Null
-            || !parser.expect_type(json.raw, Type::Object, &Path::Root, "an object")
+        if json.raw_or_empty.json_type() == Type::Null
+            || !parser.expect_type(json.raw_or_empty, Type::Object, &Path::Root, "an object")
         {
             return self;
         }
         let mut seen = Vec::with_capacity(Key::ALL.len());
         for (key, node) in &json.entries {
             let known = parser.lookup_key(key, &Path::Root, Key::ALL, &mut seen);
-            let value = node.raw();
+            let value = node.raw_or_empty();
             let Some((name, key)) = known.filter(|_| value.json_type() != Type::Null) else {
                 continue;
             };
@@ -229,7 +229,7 @@ impl<'a> Settings<'a> {
 
     fn read_rules(&mut self, section: &Node<'_>, path: &Path<'_>, parser: &mut Parser) {
         let expected = "an object that maps rule ids to deny, warn or off";
-        if !parser.expect_type(section.raw(), Type::Object, path, expected) {
+        if !parser.expect_type(section.raw_or_empty(), Type::Object, path, expected) {
             return;
         }
         let mut enforcements = vec![None; self.rules.len()];

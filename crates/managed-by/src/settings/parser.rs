@@ -118,7 +118,7 @@ impl Parser {
         path: &Path<'_>,
         expected: &str,
     ) -> Option<Entries<'a>> {
-        let has_type = self.expect_type(section.raw(), wanted, path, expected);
+        let has_type = self.expect_type(section.raw_or_empty(), wanted, path, expected);
         has_type.then(|| section.entries().into_owned())
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn decode_members<'a>(
     let mut root = Cursor::root(&paths, &mut builder);
     for (name, part) in members {
         let Node::Split(json_type, entries) = part else {
-            root.read_raw_member(name, part.raw())?;
+            root.read_raw_member(name, part.raw_or_empty())?;
             continue;
         };
         let mut cursor = root.member_cursor(&Path::Root, name)?;
