@@ -35,6 +35,7 @@ mod operation;
 mod path;
 mod placeholder;
 mod record;
+mod recreation;
 pub mod replay;
 mod request;
 mod settings;

@@ -9,6 +9,7 @@ use crate::operation::Operation;
 use crate::path::Path;
 use crate::placeholder;
 use crate::record::State;
+use crate::recreation;
 use crate::request::{Request, RequestUser};
 use crate::text::MalformedText;
 
@@ -137,6 +138,8 @@ impl Object<'_> {
 /// fields becomes two requests: an update that keeps the old status, then a status update. A new state without a status
 /// leaves the status unchanged. With `is_status`, only the status update is returned, because the API server ignores the
 /// other changes.
+///
+/// A changed object that kubectl, Helm, Argo CD, Flux or kapp creates anew, according to its metadata, becomes a create.
 pub fn updates<'o>(
     old: &'o Object<'o>,
     new: &'o Object<'o>,
@@ -145,6 +148,16 @@ pub fn updates<'o>(
     user: &'o UserInfo<'o>,
 ) -> Vec<Request<'o>> {
     let (before, after) = (&old.state, &new.state);
+    if !is_status
+        && let Some(reason) = recreation::reason(new.json())
+        && !is_equal(Some(old.json()), Some(new.json()))
+    {
+        let request = new.request_for(Operation::Create, None, namespace, user);
+        return vec![Request {
+            note: Some(reason),
+            ..request
+        }];
+    }
     let changes_status = after.has_status() && !is_equal(before.status, after.status);
     if !is_status && !changes_status {
         return vec![new.request_for(Operation::Update, Some(before), namespace, user)];

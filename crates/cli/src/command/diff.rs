@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by_offline::Document;
 use managed_by_offline::manifest;
 use managed_by_offline::replay::ObjectRef;
+use managed_by_offline::{Document, Operation};
 use rayon::prelude::*;
 
 use super::objects::{Context, LocatedObject, for_each_object};
@@ -246,7 +246,9 @@ impl Comparison<'_> {
                 located.evaluate(&self.context, &request, name.clone(), report);
             }
             // The first request changes the spec.
-            if let Some(result) = report.results.get_mut(first).filter(|_| !self.is_status) {
+            if let Some(result) = report.results.get_mut(first)
+                && result.operation == Operation::Update
+            {
                 result
                     .unchecked
                     .extend(only_api_server_validates(&old, new));
