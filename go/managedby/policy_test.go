@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -394,7 +395,8 @@ func TestReview(t *testing.T) {
 
 	request.Object, request.Kind.Kind = runtime.RawExtension{Raw: []byte(`{}`)}, "SparkApplication"
 	unknown, err := policy.Review(t.Context(), request)
-	if err != nil || !unknown.Allowed || len(unknown.Warnings) != 1 || unknown.Response("").Result != nil {
+	want := []managedby.Unchecked{{Reason: "unsupported-kind"}}
+	if err != nil || !unknown.Allowed || len(unknown.Warnings) != 1 || unknown.Response("").Result != nil || !slices.Equal(unknown.Unchecked, want) {
 		t.Errorf("an unknown kind: %+v, %v", unknown, err)
 	}
 }
