@@ -14,6 +14,9 @@ use crate::exit::CliError;
 use crate::input::Input;
 use crate::kustomize::Patches;
 
+/// File name extensions of manifests.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
 #[derive(Clone)]
 pub(crate) struct FileSelector {
     excluded: Gitignore,
@@ -78,7 +81,7 @@ impl FileSelector {
         let mut names = path.iter().map(OsStr::as_encoded_bytes);
         let is_hidden = names.any(|name| name.starts_with(b".") || name == b"node_modules");
         let extension = path.extension().and_then(OsStr::to_str);
-        !is_hidden && matches!(extension, Some("yaml" | "yml" | "json"))
+        !is_hidden && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
     }
 
     /// Returns the files at paths. Directories are read recursively, sorted by name, without hidden files, `.gitignore` and
@@ -89,7 +92,11 @@ impl FileSelector {
             if path.is_dir() {
                 let in_directory = self.files_in(path);
                 if in_directory.is_empty() {
-                    let text = "no manifests (.yaml, .yml or .json) in this directory";
+                    let text = if has_unselected_manifest(path) {
+                        "all manifests in this directory are excluded, hidden or ignored"
+                    } else {
+                        "no manifests (.yaml, .yml or .json) in this directory"
+                    };
                     let empty = Diagnostic::of_file(&Input::new(path).name, text);
                     files.push(Input::failed(empty.with_kind(DiagnosticKind::Empty)));
                 }
@@ -144,6 +151,17 @@ impl FileSelector {
         }
         files
     }
+}
+
+/// Returns true if a directory has a manifest, whatever the user excludes or ignores.
+fn has_unselected_manifest(directory: &Path) -> bool {
+    let mut walk = WalkBuilder::new(directory);
+    let mut entries = walk.standard_filters(false).build().flatten();
+    entries.any(|entry| {
+        let extension = entry.path().extension().and_then(OsStr::to_str);
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        is_file && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    })
 }
 
 /// Replaces files that a kustomization next to one of the files lists as a patch or component. They are no objects, or not yet complete.
