@@ -70,6 +70,17 @@ webhooks:
   denied '[managed-by/pruned-version]' as_ana patch rayclusters.v1alpha1.ray.io pruned --type=merge -p 'metadata: {labels: {a: b}}'
 }
 
+# The queries in docs/tasks/monitor.md, and in the chart's alerts and dashboard.
+@test "denials leave an audit annotation and a metric" {
+  denied '[managed-by/allowed]' as_ana create -f - <<<"$(job unseen "$TYPO")"
+  local query
+  query=$(sed -n "s/^   jq -r '\(.*validation_failure.*\)' audit.log .*/\1/p" "$ROOT/docs/tasks/monitor.md")
+  [ -n "$query" ]
+  retry eval 'jq -r "$query" "$RUN/cluster/audit.log" | grep --line-regexp managed-by/allowed'
+  # 1.30 has no error_type, but a state.
+  kubectl get --raw /metrics | grep -E '^apiserver_validating_admission_policy_check_total\{enforcement_action="deny",(error_type="invalid_error",)?policy="managed-by-deny",policy_binding="managed-by-deny"(,state="active")?\} [1-9]'
+}
+
 @test "only the listed controllers write the status" {
   denied '[status-writer/delegated]' update_status ana pi 'active: 0, ready: 0, terminating: 0'
   assert_no_warning update_status "$KUEUE" pi 'active: 0, ready: 0, terminating: 0'
