@@ -151,6 +151,9 @@ pub(crate) struct LintArgs {
     /// Correct names that differ from a known one only in case, a separator or a letter, in the files
     #[arg(long)]
     pub(crate) fix: bool,
+    /// Print the changes of --fix as a diff instead of the findings, and leave the files alone
+    #[arg(long)]
+    pub(crate) diff: bool,
     #[command(flatten)]
     pub(crate) manifests: ManifestArgs,
 }

@@ -74,6 +74,8 @@ pub(crate) struct Report {
     pub(crate) empty: usize,
     /// Values and keys corrected in the files, each with its position, old and new text.
     pub(crate) fixes: Vec<String>,
+    /// Changes that `lint --diff` proposes.
+    pub(crate) diff: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -442,6 +444,7 @@ impl Report {
             self.skipped = self.skipped.saturating_add(other.skipped);
             self.empty = self.empty.saturating_add(other.empty);
             self.fixes.append(&mut other.fixes);
+            self.diff.push_str(&other.diff);
             for (text, (position, count)) in other.hints {
                 let (_, total) = self.hints.entry(text).or_insert((position, 0));
                 *total = total.saturating_add(count);

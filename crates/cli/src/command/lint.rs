@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use managed_by_offline::{ValueLocation, decode};
 use rayon::prelude::*;
+use similar::TextDiff;
 
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::settings::ResolvedSettings;
@@ -23,16 +24,14 @@ const MAX_ROUNDS: usize = 8;
 pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;
-    // `--fix` leaves known findings alone.
-    let baseline = args
-        .fix
-        .then(|| Baseline::from_args(&args.manifests.baseline));
-    let baseline = baseline.transpose()?;
+    let fixer = (args.fix || args.diff)
+        .then(|| Fixer::new(args))
+        .transpose()?;
     let files = FileSelector::new(&args.manifests.directories)?.files(&args.paths);
     // Reports keep the order of the files.
     let reports: Vec<Report> = files
         .par_iter()
-        .map(|input| lint(input, baseline.as_ref(), &context))
+        .map(|input| lint(input, fixer.as_ref(), &context))
         .collect();
     let mut all = Report {
         diagnostics: settings.warnings.clone(),
@@ -42,13 +41,14 @@ pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
     Ok(all)
 }
 
-/// Evaluates a file. With a baseline, first fixes the findings that are not in it.
-fn lint(input: &Input, fixes_except: Option<&Baseline>, context: &Context<'_>) -> Report {
+/// Evaluates a file. With a fixer, first fixes it.
+fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>) -> Report {
     let mut report = Report::default();
     report.files.push(Arc::clone(&input.name));
-    if let Some(baseline) = fixes_except
-        && let Err(error) = fix(input, context, baseline, &mut report)
+    if let Some(fixer) = fixer
+        && let Err(error) = fixer.fix(input, context, &mut report)
     {
+        report.fixes.clear();
         report.diagnostics.push(error);
         return report;
     }
@@ -64,32 +64,69 @@ fn lint(input: &Input, fixes_except: Option<&Baseline>, context: &Context<'_>) -
     report
 }
 
-/// Applies suggested fixes, of rules and for unknown fields, to a file in place, until there are no more.
-fn fix(
-    input: &Input,
-    context: &Context<'_>,
-    baseline: &Baseline,
-    report: &mut Report,
-) -> Result<(), Diagnostic> {
-    // A fixed value may have another finding. The limit only protects against suggestions that contradict each other.
-    for _ in 0..MAX_ROUNDS {
-        let hints = report.hints.clone();
-        if !fix_once(input, context, baseline, report)? {
-            break;
-        }
-        // The next round repeats them.
-        report.hints = hints;
-    }
-    Ok(())
+/// Corrects files, for `--fix` and `--diff`.
+struct Fixer {
+    /// Known findings, which stay.
+    baseline: Baseline,
+    /// True if the changes are printed instead of written.
+    is_diff: bool,
 }
 
-/// Applies the current suggestions. Returns true if the file changed.
+impl Fixer {
+    fn new(args: &LintArgs) -> Result<Self, CliError> {
+        Ok(Self {
+            baseline: Baseline::from_args(&args.manifests.baseline)?,
+            is_diff: args.diff,
+        })
+    }
+
+    /// Applies suggested fixes, of rules and for unknown fields, until there are no more. Then writes the file, or keeps the diff.
+    fn fix(
+        &self,
+        input: &Input,
+        context: &Context<'_>,
+        report: &mut Report,
+    ) -> Result<(), Diagnostic> {
+        // A pipe can be read only once, so read it before the copy.
+        input.bytes()?;
+        let mut current = input.clone();
+        // A fixed value may have another finding. The limit only protects against suggestions that contradict each other.
+        for _ in 0..MAX_ROUNDS {
+            let hints = report.hints.clone();
+            let Some(edited) = fix_once(&current, context, &self.baseline, report)? else {
+                break;
+            };
+            current = Input::from_bytes(&input.name, edited);
+            // The next round repeats them.
+            report.hints = hints;
+        }
+        if report.fixes.is_empty() {
+            return Ok(());
+        }
+        if self.is_diff {
+            report.fixes.clear();
+            report.diff = unified_diff(&input.name, &input.text()?, &current.text()?);
+            Ok(())
+        } else {
+            input.write(&current.bytes()?)
+        }
+    }
+}
+
+/// Formats the changes of a file for `git apply`.
+fn unified_diff(name: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let [old_name, new_name] = ["a", "b"].map(|side| format!("{side}/{name}"));
+    diff.unified_diff().header(&old_name, &new_name).to_string()
+}
+
+/// Applies the current suggestions. Returns the new contents if there are any.
 fn fix_once(
     input: &Input,
     context: &Context<'_>,
     baseline: &Baseline,
     report: &mut Report,
-) -> Result<bool, Diagnostic> {
+) -> Result<Option<Vec<u8>>, Diagnostic> {
     let mut edits = Vec::new();
     let mut fixes = Vec::new();
     // Parse errors are reported when the file is evaluated.
@@ -114,7 +151,7 @@ fn fix_once(
         }
     });
     if edits.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     let bytes = input.bytes()?;
     let edited = match decode(&bytes) {
@@ -127,16 +164,15 @@ fn fix_once(
         Ok(edited) => edited,
         Err(reason) => {
             report.add_hint(format!("not fixed: {reason}"), || input.name.to_string());
-            return Ok(false);
+            return Ok(None);
         }
     };
     // Keep the byte order mark before the text.
     let mark = bytes.get(..mark).unwrap_or_default();
-    input.write(&[mark, edited.as_bytes()].concat())?;
     // Objects that share a value through a YAML alias report it once each.
     fixes.dedup();
     report.fixes.append(&mut fixes);
-    Ok(true)
+    Ok(Some([mark, edited.as_bytes()].concat()))
 }
 
 /// Suggested text for a value or key.

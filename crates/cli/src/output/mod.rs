@@ -53,6 +53,8 @@ pub(crate) fn print(
 
 fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()> {
     match format {
+        // Nothing else, so that `git apply` can read it.
+        Output::Text if !report.diff.is_empty() => write!(out, "{}", report.diff),
         Output::Text => report
             .results
             .iter()
