@@ -50,7 +50,8 @@ fn vectors_match_the_cases() {
 #[test]
 fn library_matches_upstream() {
     let known = difference::read().unwrap();
-    let mut silent: Vec<_> = rules().iter().filter(|rule| rule.is_upstream()).collect();
+    let evaluated = rules().iter().filter(|rule| !rule.is_for_manifests());
+    let mut silent: Vec<_> = evaluated.filter(|rule| rule.is_upstream()).collect();
     for Vector { case, results } in vectors() {
         let differs = known.iter().any(|d| case.name.starts_with(&d.prefix));
         for &release in Release::ALL {

@@ -1,19 +1,19 @@
 //! The accepted and rejected example in each rule's documentation, with each enforcement level.
 
-use crate::support::{ValidationResponse, review};
-use managed_by::{Example, rule as find, rules};
+use managed_by::{Example, Rule, rule as find, rules};
+use managed_by_testing::library::{ValidationResponse, validate_example};
 use serde_json::{Value, from_str};
 
-fn validate(example: &Example) -> ValidationResponse {
+fn validate(rule: &Rule, example: &Example) -> ValidationResponse {
     let request: Value = from_str(&example.full_request()).unwrap();
     let settings: Value = from_str(example.settings).unwrap();
-    review(&request, &settings)
+    validate_example(rule, &request, &settings)
 }
 
 #[test]
 fn accepted_example_of_each_rule_passes_without_warnings() {
     for &rule in rules() {
-        let response = validate(&rule.documentation().accepted);
+        let response = validate(rule, &rule.documentation().accepted);
         assert!(response.allowed, "{rule:?}: {response:?}");
         assert_eq!(response.warnings, Vec::<String>::new(), "{rule:?}");
     }
@@ -28,10 +28,10 @@ fn rejected_example_of_each_rule_fires_only_that_rule() {
         let with = |level: &str| {
             let mut settings: Value = from_str(docs.rejected.settings).unwrap();
             settings["rules"][rule.id()] = level.into();
-            review(&request, &settings)
+            validate_example(rule, &request, &settings)
         };
         let (as_shown, deny, warn, off) = (
-            validate(&docs.rejected),
+            validate(rule, &docs.rejected),
             with("deny"),
             with("warn"),
             with("off"),

@@ -15,5 +15,6 @@ mod catalog;
 mod examples;
 mod kinds;
 mod large;
+mod manifests;
 mod support;
 mod unchecked;

@@ -173,7 +173,7 @@ fn page(rule: &Rule) -> Result<String> {
     let docs = rule.documentation();
     let request: Value = from_str(&docs.rejected.full_request())?;
     let settings: Value = from_str(docs.rejected.settings)?;
-    let response = library::validate(&request, &settings);
+    let response = library::validate_example(rule, &request, &settings);
     let mut text = format!(
         "<!-- Generated from the code: make generate -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
         rule.id(),

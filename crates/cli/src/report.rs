@@ -29,6 +29,14 @@ pub(crate) fn unchecked_id(reason: UncheckedReason) -> String {
     format!("not-evaluated/{}", reason.as_str())
 }
 
+/// Returns the level of a part that was not evaluated: a warning, unless nothing is missing.
+pub(crate) fn unchecked_level(reason: UncheckedReason) -> Level {
+    match reason {
+        UncheckedReason::UnsupportedKind | UncheckedReason::PodsNotSelected => Level::Note,
+        _ => Level::Warning,
+    }
+}
+
 /// The command, as the user types it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -205,8 +213,16 @@ impl RequestResult {
         }
     }
 
+    /// Returns true if the object has a warning: a finding, or a part that was not evaluated.
+    pub(crate) fn has_warning(&self) -> bool {
+        let mut unchecked = self.unchecked.iter();
+        self.unsuppressed_findings()
+            .any(|finding| finding.level() == Level::Warning)
+            || unchecked.any(|part| unchecked_level(part.reason) == Level::Warning)
+    }
+
     /// Describes the parts that were not evaluated, one text per reason: `spec.template, spec.completions: not checked, ...`.
-    pub(crate) fn unchecked_texts(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn unchecked_texts(&self) -> impl Iterator<Item = (Level, String)> {
         let mut by_reason: Vec<(UncheckedReason, Vec<&str>)> = Vec::new();
         for Unchecked { path, reason, .. } in &self.unchecked {
             match by_reason.iter_mut().find(|(known, _)| known == reason) {
@@ -215,7 +231,10 @@ impl RequestResult {
             }
         }
         let texts = by_reason.into_iter();
-        texts.map(|(reason, paths)| Unchecked::new(paths.join(", "), reason).to_string())
+        texts.map(|(reason, paths)| {
+            let text = Unchecked::new(paths.join(", "), reason).to_string();
+            (unchecked_level(reason), text)
+        })
     }
 
     /// Returns a note if any evaluated release drops `managedBy`.
@@ -315,7 +334,6 @@ pub(crate) struct Totals {
 
 impl Report {
     pub(crate) fn totals(&self) -> Totals {
-        let is_warning = |finding: &Finding| finding.level() == Level::Warning;
         let allowed = self.results.iter().filter(|r| r.decision.is_allowed());
         let suppressions = self
             .results
@@ -329,9 +347,7 @@ impl Report {
         Totals {
             evaluated: self.results.len(),
             denied: self.results.len().saturating_sub(allowed.clone().count()),
-            warned: allowed
-                .filter(|result| result.unsuppressed_findings().any(is_warning))
-                .count(),
+            warned: allowed.filter(|result| result.has_warning()).count(),
             errors: self.diagnostics_with_level(Level::Error).count(),
             warnings: self.diagnostics_with_level(Level::Warning).count(),
             suppressed_by_exception: suppressions.count().saturating_sub(suppressed_by_baseline),
@@ -368,7 +384,7 @@ impl Report {
         });
         let unchecked = self.results.iter().flat_map(|result| {
             result.unchecked.iter().map(move |unchecked| Annotation {
-                level: Level::Note,
+                level: unchecked_level(unchecked.reason),
                 file: &result.file,
                 span: result.span.clone(),
                 id: unchecked_id(unchecked.reason),

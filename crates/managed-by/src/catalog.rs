@@ -9,7 +9,9 @@ use crate::kind::{Kind, kinds};
 #[cfg(feature = "docs")]
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
-use crate::rule::{Context, Findings, custom_status, job_spec, managed_by, pods, status_writer};
+use crate::rule::{
+    Context, Findings, custom_status, job_spec, managed_by, manifest, pods, status_writer,
+};
 use crate::settings::{Settings, SettingsErrors};
 
 /// Defines the registry and the function that runs it from one list.
@@ -35,6 +37,10 @@ macro_rules! catalog {
             $(
                 $check.run(configured_enforcements.next().flatten(), version_dependent_only, context, &mut findings)?;
             )*
+            #[cfg(feature = "manifests")]
+            if !version_dependent_only {
+                manifest::run(context, &mut findings);
+            }
             Ok(findings.list)
         }
     };
@@ -97,6 +103,8 @@ catalog! {
     custom_status::times::UNFINISHED_WITH_COMPLETION_TIME,
     custom_status::times::FINISHED_WITHOUT_COMPLETION_TIME,
     pods::DELEGATED_OWNER,
+    manifest::IMMUTABLE_FIELD,
+    manifest::UNKNOWN_FIELD,
 }
 
 /// Returns all rules. kube-apiserver's rules are first, in its order: the spec (`validateJobSpec`, `ValidateJobSpecUpdate`), then

@@ -131,6 +131,14 @@ fn unchecked(
             let entry = |skipped: &NestedManagedBy<'_>| {
                 Unchecked::new(&*skipped.path, UncheckedReason::TooManyTemplates)
             };
+            #[cfg(feature = "manifests")]
+            if let RequestTarget::Change(kind, change) = &request.target {
+                let context = Context::new(request, kind, change, settings, Release::default());
+                let undecided = crate::rule::manifest::undecided(&context).into_iter();
+                let reason = UncheckedReason::OnlyApiServerValidates;
+                let undecided = undecided.map(|path| Unchecked::new(path, reason));
+                return skipped.map(entry).into_iter().chain(undecided).collect();
+            }
             skipped.map(entry)
         }
         RequestTarget::Skipped | RequestTarget::Pod(_) => None,

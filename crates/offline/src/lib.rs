@@ -42,7 +42,6 @@ mod settings;
 mod skipped;
 mod split;
 mod text;
-mod unknown_field;
 mod unwrapper;
 
 pub use document::{Document, ValueLocation};
@@ -55,5 +54,4 @@ pub use settings::{SettingsText, with_overrides};
 pub use skipped::{SkipReason, SkippedRecord};
 pub use split::{SourceDocument, complete_len, received_time, split_documents};
 pub use text::{MalformedText, decode};
-pub use unknown_field::UnknownField;
 pub use unwrapper::Unwrapper;

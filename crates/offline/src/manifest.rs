@@ -128,6 +128,7 @@ impl Object<'_> {
             state: &self.state,
             old,
             is_split_update: false,
+            is_manifest: true,
             namespace: if own.is_empty() { namespace } else { own },
             user: RequestUser::Given(user),
         }

@@ -24,6 +24,8 @@ pub struct Request<'a> {
     pub(crate) old: Option<&'a State<'a>>,
     /// True for each of the two requests for an event that changes both the status and other fields.
     pub(crate) is_split_update: bool,
+    /// True if the objects are manifests, as someone wrote them.
+    pub(crate) is_manifest: bool,
     pub(crate) namespace: &'a str,
     pub(crate) user: RequestUser<'a>,
 }
@@ -77,7 +79,11 @@ impl Request<'_> {
             RequestUser::Given(user) => user.clone(),
         };
         let request = AdmissionRequest::from_objects(change, self.namespace, user)?;
-        Ok(each(&request))
+        Ok(if self.is_manifest {
+            each(&request.with_manifests())
+        } else {
+            each(&request)
+        })
     }
 
     /// Returns the main-resource update that precedes a status update, if the change is split.

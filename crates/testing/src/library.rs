@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use managed_by::{AdmissionRequest, AdmissionReview, Settings, Verdict, review_with_cluster};
+use managed_by::{
+    AdmissionRequest, AdmissionReview, Rule, Settings, Verdict, review, review_with_cluster,
+};
 use managed_by::{Cluster, JobLookup, LookupError, NoCluster};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -84,6 +86,20 @@ impl From<Verdict<'_>> for ValidationResponse {
             warnings: verdict.warnings,
             annotations: annotations.map(|(k, v)| (k.to_owned(), v)).collect(),
         }
+    }
+}
+
+/// Reviews the example of a rule in the cluster of the documentation's examples, as a manifest if the rule is about manifests.
+pub fn validate_example(rule: &Rule, request: &Value, settings: &Value) -> ValidationResponse {
+    if !rule.is_for_manifests() {
+        return validate(request, settings);
+    }
+    let (request, settings) = (request.to_string(), settings.to_string());
+    let request = AdmissionRequest::from_json(request.as_bytes());
+    match (request, Settings::from_json(settings.as_bytes())) {
+        (Err(reason), _) => Verdict::malformed(&reason).into(),
+        (_, Err(problems)) => Verdict::misconfigured(&problems).into(),
+        (Ok(request), Ok(settings)) => review(&request.with_manifests(), &settings).into(),
     }
 }
 

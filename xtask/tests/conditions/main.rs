@@ -258,6 +258,12 @@ fn table_of_match_conditions_is_up_to_date() {
     let pods = manifest("pods", json!({"role": "management"}));
     let mut table = String::new();
     for rule in managed_by::rules() {
+        if rule.is_for_manifests() {
+            let tools =
+                "Only tools check this rule, in manifests: admission requests lack what it needs";
+            writeln!(table, "{}\t{tools}", rule.id()).unwrap();
+            continue;
+        }
         let docs = rule.documentation();
         let example: Value = from_str(&docs.rejected.full_request()).unwrap();
         let settings: Value = from_str(docs.rejected.settings).unwrap();

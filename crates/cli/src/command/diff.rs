@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use managed_by_offline::Document;
 use managed_by_offline::manifest;
 use managed_by_offline::replay::ObjectRef;
-use managed_by_offline::{Document, Operation};
 use rayon::prelude::*;
 
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::pairs::{Entry, pairs};
 use super::settings::ResolvedSettings;
-use super::unchecked::only_api_server_validates;
 use crate::args::DiffArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
@@ -201,9 +200,6 @@ impl Comparison<'_> {
             };
             let evaluated = report.results.len();
             let old = pair.and_then(|index| old.get(index));
-            if old.is_none_or(|old| old.json != located.object.json()) {
-                located.warn_about_unknown_fields(context, &name, report);
-            }
             match (old, located.object.check()) {
                 // Report errors in the new object before its update is split: an intermediate state mixes both objects.
                 (Some(_), Err(malformed)) => {
@@ -237,21 +233,12 @@ impl Comparison<'_> {
         let Context {
             namespace, user, ..
         } = &self.context;
-        let first = report.results.len();
         let documents = Document::parse_all(&old.json);
         let objects = documents.iter().flatten().flat_map(manifest::objects);
         for old in objects.flatten() {
             let new = &located.object;
             for request in manifest::updates(&old, new, self.is_status, namespace, user) {
                 located.evaluate(&self.context, &request, name.clone(), report);
-            }
-            // The first request changes the spec.
-            if let Some(result) = report.results.get_mut(first)
-                && result.operation == Operation::Update
-            {
-                result
-                    .unchecked
-                    .extend(only_api_server_validates(&old, new));
             }
         }
     }

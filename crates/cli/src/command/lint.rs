@@ -55,7 +55,6 @@ fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>) -> Report {
     for_each_object(input, &mut report, |located, report| {
         if let Some(name) = located.supported_name(context, report) {
             let evaluated = report.results.len();
-            located.warn_about_unknown_fields(context, &name, report);
             let request = located.object.request(context.namespace, &context.user);
             located.evaluate(context, &request, name, report);
             located.apply_exceptions(evaluated, report);
@@ -192,27 +191,25 @@ fn suggestions(
     let (object, document) = (&located.object, located.document);
     let request = object.request(context.namespace, &context.user);
     let evaluator = &context.evaluator;
-    let evaluated = request.with_request(|request| {
-        let unknown = evaluator.unknown_fields(object, request);
-        (evaluator.evaluate(request).findings, unknown)
-    });
-    let Ok((findings, unknown)) = evaluated else {
+    let Ok(evaluated) = request.with_request(|request| evaluator.evaluate(request)) else {
         return Vec::new();
     };
     let exceptions = exceptions(object.json()).unwrap_or_default();
-    let suggestion = |at, new, is_key| Suggestion { at, new, is_key };
     let name = object.full_name(context.namespace);
-    let findings = findings.into_iter();
-    let values = findings
+    let findings = evaluated.findings.into_iter();
+    findings
         .filter(|finding| !exceptions.contains_key(finding.rule.id()))
         .filter(|finding| !baseline.contains(located.file, &name, finding.rule, &finding.path))
         .filter_map(|finding| {
-            let value = document.locate(&object.document_path(&finding.path));
-            Some(suggestion(value, finding.suggestion?, false))
-        });
-    let keys = unknown.iter().filter_map(|field| {
-        let key = document.locate_key(&object.document_path(&field.path));
-        Some(suggestion(key, field.suggestion?.to_owned(), true))
-    });
-    values.chain(keys).collect()
+            let path = object.document_path(&finding.path);
+            let is_key = finding.is_about_key();
+            let at = if is_key {
+                document.locate_key(&path)
+            } else {
+                document.locate(&path)
+            };
+            let new = finding.suggestion?;
+            Some(Suggestion { at, new, is_key })
+        })
+        .collect()
 }

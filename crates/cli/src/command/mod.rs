@@ -12,7 +12,6 @@ mod recording;
 mod replay;
 mod review;
 mod settings;
-mod unchecked;
 mod writers;
 
 use std::io::{self, Write as _};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use managed_by::{DecodeError, UserInfo};
+use managed_by::{DecodeError, ReportedFinding, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Document, Evaluator, Request, decode};
@@ -174,6 +174,16 @@ impl LocatedObject<'_, '_> {
         locate(self.text, self.document, &self.object.document_path(path))
     }
 
+    /// Returns the position of a finding: the value, or the key that is wrong.
+    fn locate_finding(&self, finding: &ReportedFinding) -> (Span, Option<SourceLine>) {
+        if finding.is_about_key() {
+            let path = self.object.document_path(&finding.path);
+            locate_key(self.text, self.document, &path)
+        } else {
+            self.locate(&finding.path)
+        }
+    }
+
     /// Returns the name of the object if it can be evaluated. Otherwise reports a template that is not rendered, or counts the kind.
     pub(super) fn supported_name(
         &self,
@@ -248,28 +258,6 @@ impl LocatedObject<'_, '_> {
         }
     }
 
-    /// Warns about fields that were probably meant to be `managedBy`.
-    pub(super) fn warn_about_unknown_fields(
-        &self,
-        context: &Context<'_>,
-        name: &ObjectRef,
-        report: &mut Report,
-    ) {
-        let request = self.object.request(context.namespace, &context.user);
-        let fields =
-            request.with_request(|request| context.evaluator.unknown_fields(&self.object, request));
-        for field in fields.into_iter().flatten() {
-            let (path, intended) = (&field.path, &field.intended_path);
-            let location = locate_key(self.text, self.document, &self.object.document_path(path));
-            let text = format!("{name}: unknown field {path}, did you mean {intended}?");
-            let diagnostic = Diagnostic::at(self.file, location, text);
-            report.diagnostics.push(Diagnostic {
-                suggestion: field.suggestion.map(str::to_owned),
-                ..diagnostic.with_kind(DiagnosticKind::UnknownField)
-            });
-        }
-    }
-
     /// Adds the evaluation of a request on the object.
     pub(super) fn evaluate(
         &self,
@@ -287,8 +275,7 @@ impl LocatedObject<'_, '_> {
         });
         match evaluated {
             Ok((evaluated, releases_dropping_managed_by)) => {
-                let locate =
-                    |finding: &managed_by::ReportedFinding| Some(self.locate(&finding.path));
+                let locate = |finding: &ReportedFinding| Some(self.locate_finding(finding));
                 let operation = request.operation;
                 report.results.push(RequestResult {
                     note: request.note,

@@ -42,7 +42,7 @@ fn rule_page(rule: &Rule) -> String {
         } => format!(". Deviation: {deviation}"),
         _ => String::new(),
     };
-    let response = example_response(&docs.rejected).map(|response| format!("\n{response}\n"));
+    let response = example_response(rule).map(|response| format!("\n{response}\n"));
     format!(
         "# {}\n\n{}.\n\n{}\n\nDefault: `{}`\n\nSource: {source}{deviation}\n\n## Fix\n\n{}\n\n## Accepted\n\n{}\n## Rejected\n\n{}{}\n{}\n",
         rule.id(),
@@ -67,11 +67,17 @@ fn example(example: &Example) -> String {
     format!("{settings}    {json}\n")
 }
 
-/// Returns the response to an example, unless it requires a cluster.
-fn example_response(example: &Example) -> Option<String> {
+/// Returns the response to the rejected example of a rule, unless it requires a cluster.
+fn example_response(rule: &Rule) -> Option<String> {
+    let example = rule.documentation().rejected;
     let settings = Settings::from_json(example.settings.as_bytes()).ok()?;
     let json = example.full_request();
     let request = AdmissionRequest::from_json(json.as_bytes()).ok()?;
+    let request = if rule.is_for_manifests() {
+        request.with_manifests()
+    } else {
+        request
+    };
     let Decision::Denied { code, message } = review(&request, &settings).decision else {
         return None;
     };

@@ -52,6 +52,11 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
     };
     let denials: Vec<_> = findings_with_level(Level::Error).map(line).collect();
     let mut output: Vec<_> = findings_with_level(Level::Warning).map(line).collect();
+    let unchecked = result.unchecked_texts();
+    let unchecked = unchecked.map(|(level, text)| (level, escape_control(&text).into_owned()));
+    let (warnings, notes): (Vec<_>, Vec<_>) =
+        unchecked.partition(|(level, _)| *level == Level::Warning);
+    output.extend(warnings.into_iter().map(|(_, text)| text));
     let status = match (&result.decision, output.first()) {
         (Decision::Denied { message, .. }, _) => {
             let releases = result.releases.map(|releases| format!(" ({releases})"));
@@ -79,8 +84,7 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
         let (text, id) = (&finding.reported.message, finding.reported.rule.id());
         Some(escape_control(&format!("{reason}: {text} [{id}]")).into_owned())
     }));
-    let unchecked = result.unchecked_texts();
-    output.extend(unchecked.map(|text| escape_control(&text).into_owned()));
+    output.extend(notes.into_iter().map(|(_, text)| text));
     if !output.is_empty() {
         case.set_system_out(output.join("\n"));
     }

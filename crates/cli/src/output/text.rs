@@ -34,7 +34,8 @@ pub(crate) fn write_result(out: &mut impl Write, result: &RequestResult) -> io::
             paragraphs.push((Level::NOTE, note.to_owned()));
         }
     }
-    paragraphs.extend(result.unchecked_texts().map(|text| (Level::NOTE, text)));
+    let unchecked = result.unchecked_texts();
+    paragraphs.extend(unchecked.map(|(of_part, text)| (level(of_part), text)));
     for (level, text) in paragraphs {
         let title = level.primary_title(escape_control(&text));
         let group = with_request(title.element(origin(result, None)), result);

@@ -178,6 +178,8 @@ struct OptionalDocs {
     documentation: Documentation,
     source: RuleSource,
     applies: fn(&Kind<'_>) -> bool,
+    /// True if the rule checks the text of a manifest, which admission requests lack.
+    is_for_manifests: bool,
 }
 
 /// Category of a rule, which determines its defaults and exceptions.
@@ -227,6 +229,7 @@ impl Rule {
                     deviation: page::deviation(page),
                 },
                 applies: |_| true,
+                is_for_manifests: false,
             },
         }
     }
@@ -253,6 +256,7 @@ impl Rule {
                     source: page::source(page),
                 },
                 applies: |_| true,
+                is_for_manifests: false,
             },
         }
     }
@@ -291,6 +295,20 @@ impl Rule {
         self.for_kinds(|kind| kind.is_job())
     }
 
+    /// Marks a rule about the text of a manifest.
+    pub(crate) const fn for_manifests(self) -> Self {
+        #[cfg(feature = "docs")]
+        let docs = OptionalDocs {
+            is_for_manifests: true,
+            ..self.docs
+        };
+        Self {
+            #[cfg(feature = "docs")]
+            docs,
+            ..self
+        }
+    }
+
     /// Returns the stable id, which is used in settings and messages.
     pub fn id(&self) -> &'static str {
         self.id
@@ -317,6 +335,13 @@ impl Rule {
     #[cfg(feature = "docs")]
     pub fn applies_to(&self, kind: &Kind<'_>) -> bool {
         (self.docs.applies)(kind)
+    }
+
+    /// Returns true if the rule checks the text of a manifest. In a cluster, the API server drops the field or rejects the update before
+    /// it calls an admission policy.
+    #[cfg(feature = "docs")]
+    pub fn is_for_manifests(&self) -> bool {
+        self.docs.is_for_manifests
     }
 
     /// Returns true if the rule implements a check of kube-apiserver, and so must have kube-apiserver's messages.

@@ -10,6 +10,7 @@ use crate::decode::DecodeError;
 use crate::description::{Enforcement, Rule};
 use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
+use crate::rule::manifest;
 use crate::unchecked::Unchecked;
 use crate::verdict::{Decision, Verdict};
 
@@ -162,6 +163,11 @@ impl From<&Evaluation<'_>> for EvaluationResult {
 }
 
 impl ReportedFinding {
+    /// Returns true if the finding is about the name of a field, and not about its value. Then the suggestion replaces the name.
+    pub fn is_about_key(&self) -> bool {
+        *self.rule == manifest::UNKNOWN_FIELD.rule
+    }
+
     /// `releases` of a finding that only some releases report, because no version is set, takes precedence over the evaluated releases.
     fn new(finding: &MergedFinding<'_>, has_releases: bool) -> Self {
         let mut messages = finding.messages();

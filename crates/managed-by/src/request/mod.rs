@@ -20,6 +20,8 @@ use crate::object::pod::Pod;
 use crate::release::{Release, ReleaseSet};
 use decoding::{ObjectDecoding, RequestFields};
 use request_object::RequestObject;
+#[cfg(feature = "manifests")]
+pub(crate) use source::ManifestTexts;
 pub(crate) use source::RequestSource;
 
 pub use change::Change;
@@ -162,6 +164,18 @@ impl<'a> AdmissionRequest<'a> {
             namespace: namespace.into(),
             ..Self::new(kind, Cow::default(), user, target, source)
         })
+    }
+
+    /// Marks the objects as manifests: as someone wrote them, before the API server drops unknown fields and adds defaults. Rules about
+    /// manifests then apply. Has no effect on typed objects, which lack unknown fields.
+    #[cfg(feature = "manifests")]
+    #[must_use]
+    pub fn with_manifests(self) -> Self {
+        let manifests = self.source.texts().map(RequestSource::Manifests);
+        Self {
+            source: manifests.unwrap_or(self.source),
+            ..self
+        }
     }
 
     /// Returns the name of the object, or else of the request. Empty if neither has one.

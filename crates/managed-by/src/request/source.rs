@@ -13,17 +13,24 @@ pub(crate) enum RequestSource<'a> {
     Review(&'a [u8]),
     /// Objects without a request.
     Objects(ObjectPair<&'a str>),
+    /// Objects as someone wrote them, before the API server changes them.
+    #[cfg(feature = "manifests")]
+    Manifests(ManifestTexts<'a>),
     #[cfg(feature = "k8s-openapi")]
     Typed(ObjectPair<&'a Job>),
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectPair<T> {
-    pub(super) object: T,
+    pub(crate) object: T,
     /// True for a create that is not an admission request: its object may still have the status, which the API server drops.
     pub(super) is_create: bool,
-    pub(super) old: Option<T>,
+    pub(crate) old: Option<T>,
 }
+
+/// The texts of manifests.
+#[cfg(feature = "manifests")]
+pub(crate) type ManifestTexts<'a> = ObjectPair<&'a str>;
 
 impl<'a> RequestSource<'a> {
     /// Returns true if the object and the stored object are byte-for-byte equal (typed Jobs: equal). Scans the document again,
@@ -45,6 +52,8 @@ impl<'a> RequestSource<'a> {
             Self::Request(bytes) | Self::Review(bytes) => {
                 most(bytes.len()) <= limit || go::json_size(bytes) <= limit
             }
+            #[cfg(feature = "manifests")]
+            Self::Manifests(texts) => return Self::Objects(texts).object_sizes(limit),
             Self::Objects(texts) => {
                 let old = texts.old.map_or(0, str::len);
                 most(texts.object.len().saturating_add(old)) <= limit
@@ -67,12 +76,23 @@ impl<'a> RequestSource<'a> {
         self.texts().map_or([0, 0], ObjectPair::sizes)
     }
 
-    fn texts(self) -> Option<ObjectPair<&'a str>> {
+    /// Returns the texts of the manifests, if the request has any.
+    #[cfg(feature = "manifests")]
+    pub(crate) fn manifests(self) -> Option<ManifestTexts<'a>> {
+        match self {
+            Self::Manifests(texts) => Some(texts),
+            _ => None,
+        }
+    }
+
+    pub(super) fn texts(self) -> Option<ObjectPair<&'a str>> {
         let document = |bytes| std::str::from_utf8(bytes).ok().map(Raw::new);
         let request = match self {
             Self::Request(bytes) => document(bytes)?,
             Self::Review(bytes) => document(bytes)?.member("request")?,
             Self::Objects(texts) => return Some(texts),
+            #[cfg(feature = "manifests")]
+            Self::Manifests(texts) => return Some(texts),
             #[cfg(feature = "k8s-openapi")]
             Self::Typed(_) => return None,
         };

@@ -5,6 +5,7 @@ pub(crate) mod custom_status;
 pub(crate) mod job_spec;
 pub(crate) mod job_status;
 pub(crate) mod managed_by;
+pub(crate) mod manifest;
 mod owner;
 pub(crate) mod pods;
 pub(crate) mod status_writer;
@@ -52,6 +53,8 @@ pub(crate) enum CheckFn {
     Configured(for<'a> fn(&Context<'a>, &mut Findings<'a>) -> Result<(), SettingsErrors>),
     /// Checks a pod and the Job that controls it. This needs a cluster lookup, so [`pods::run`] runs it.
     Pod,
+    /// Checks the text of a manifest, which an admission request does not contain. [`manifest::run`] runs it.
+    Manifest,
     /// Checks the status of a Job, in status updates and stored objects.
     JobStatus(for<'a> fn(&JobStatusChange<'a>, &mut Findings<'a>)),
     /// Compares the old and new status of a Job, in status updates.
@@ -196,8 +199,8 @@ impl Check {
                     check(status, old, findings);
                 }
             }
-            // `pods::run` runs these.
-            CheckFn::Pod => {}
+            // `pods::run` and `manifest::run` run these.
+            CheckFn::Pod | CheckFn::Manifest => {}
             CheckFn::CustomStatus(check) => {
                 if let Some(change) = &context.custom_status {
                     start_rule();

@@ -250,6 +250,7 @@ fn evaluation_task<'c>(
         state,
         old,
         is_split_update,
+        is_manifest: false,
         namespace: &state.metadata.namespace,
         user: RequestUser::Recorded(write.and_then(|write| write.user)),
     };
