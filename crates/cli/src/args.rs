@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Evaluate the updates between two files or directories, or since a commit
     #[command(
+        override_usage = "managed-by diff [OPTIONS] <OLD> <NEW>\n       managed-by diff [OPTIONS] --git <COMMIT> [PATH]...",
         after_help = "Examples:\n  managed-by diff stored.yaml new.yaml\n  managed-by diff --git main manifests/\n  managed-by diff --status old.json new.json --kubernetes all"
     )]
     Diff(DiffArgs),
@@ -160,11 +161,9 @@ pub(crate) struct LintArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// Stored objects: a file, a directory or /dev/null; with --git, the new objects
-    pub(crate) old: PathBuf,
-    /// New objects
-    #[arg(required_unless_present = "git", conflicts_with = "git")]
-    pub(crate) new: Option<PathBuf>,
+    /// The stored and the new objects, each a file, a directory or /dev/null; with --git, files and directories to compare [default: .]
+    #[arg(value_name = "PATH", required_unless_present = "git")]
+    pub(crate) paths: Vec<PathBuf>,
     /// Compare the working tree with a git commit
     #[arg(long, value_name = "COMMIT")]
     pub(crate) git: Option<String>,

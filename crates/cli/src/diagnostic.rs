@@ -36,10 +36,10 @@ pub(crate) enum DiagnosticKind {
     Empty,
     UnusedSuppression,
     DuplicateField,
-    UnknownField,
     UnsupportedVersion,
     LikelyTypo,
     Skipped,
+    KustomizePatch,
     BaseRevisionError,
 }
 
@@ -84,11 +84,6 @@ impl DiagnosticKind {
             "A YAML key that occurs twice in a mapping; kubectl sends the last",
         ),
         (
-            Self::UnknownField,
-            Level::Warning,
-            "A field that the API server drops",
-        ),
-        (
             Self::UnsupportedVersion,
             Level::Warning,
             "An object that was not evaluated, because its kind is supported only in other versions",
@@ -100,8 +95,13 @@ impl DiagnosticKind {
         ),
         (
             Self::Skipped,
+            Level::Warning,
+            "A path that is not read: a submodule, a changed symbolic link, or not a regular file",
+        ),
+        (
+            Self::KustomizePatch,
             Level::Note,
-            "A path that is not read: not a regular file, a submodule, or a patch of Kustomize",
+            "A patch or component of Kustomize, which is no whole object",
         ),
         (
             Self::BaseRevisionError,

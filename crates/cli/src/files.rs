@@ -1,6 +1,5 @@
 //! Finds manifests in directories.
 
-use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -164,33 +163,12 @@ fn has_unselected_manifest(directory: &Path) -> bool {
     })
 }
 
-/// Replaces files that a kustomization next to one of the files lists as a patch or component. They are no objects, or not yet complete.
+/// Replaces the files that a kustomization next to one of them lists as a patch or component.
 fn skip_patches(files: Vec<Input>) -> Vec<Input> {
-    let mut patches = Patches::default();
-    let directories: BTreeSet<_> = files
-        .iter()
-        .filter_map(|file| file.path()?.parent())
-        .collect();
-    for directory in directories {
-        let is_here = directory.as_os_str().is_empty();
-        patches.add(if is_here { Path::new(".") } else { directory });
-    }
+    let patches = Patches::next_to(files.iter().filter_map(Input::path));
     let skip = |file: Input| {
-        let Some(directory) = file.path().and_then(|path| patches.listed_by(path)) else {
-            return file;
-        };
-        let here = env::current_dir().unwrap_or_default();
-        let directory = match directory.strip_prefix(here) {
-            Ok(relative) if relative.as_os_str().is_empty() => Path::new("."),
-            Ok(relative) => relative,
-            Err(_) => directory,
-        };
-        let text = format!(
-            "skipped: a patch or component of Kustomize, evaluate `kustomize build {} | managed-by lint`",
-            directory.display()
-        );
-        let skipped = Diagnostic::of_file(&file.name, text);
-        Input::failed(skipped.with_kind(DiagnosticKind::Skipped))
+        let note = file.path().and_then(|path| patches.note(path));
+        note.map_or(file, Input::failed)
     };
     files.into_iter().map(skip).collect()
 }

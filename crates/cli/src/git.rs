@@ -1,7 +1,8 @@
 //! Compares the working tree with a git commit, with the `git` program.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,14 +12,15 @@ use std::thread;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::exit::CliError;
 use crate::files::FileSelector;
-use crate::input::Input;
+use crate::input::{Input, LFS_POINTER, is_lfs_pointer};
+use crate::kustomize::Patches;
 
 /// Two sides of a comparison.
 #[derive(Default)]
 pub(crate) struct Sides {
     pub(crate) old: Side,
     pub(crate) new: Side,
-    /// Submodules.
+    /// Paths that are not compared, such as submodules.
     pub(crate) skipped: Vec<Diagnostic>,
 }
 
@@ -81,6 +83,19 @@ impl Location {
         Self::run(git)
     }
 
+    /// Returns true if the directory is in a submodule, and the working directory is not.
+    fn is_in_submodule(&self) -> Result<bool, CliError> {
+        let top_level = |mut git: Command| {
+            git.args(["rev-parse", "--show-toplevel"]);
+            Self::run(git)
+        };
+        let superproject = ["rev-parse", "--show-superproject-working-tree"];
+        let superproject = Self::run(self.command(&superproject))?;
+        let is_submodule = !superproject.trim_ascii().is_empty();
+        let here = top_level(Command::new("git"));
+        Ok(is_submodule && here.ok() != Some(top_level(self.command(&[]))?))
+    }
+
     /// Returns the hash of a commit.
     fn commit(&self, name: &str) -> Result<String, CliError> {
         let commit = format!("{name}^{{commit}}");
@@ -137,20 +152,56 @@ impl Location {
         Err(CliError::Error(error() + hint))
     }
 
-    /// Returns the contents of blobs, in order; [`None`] if git does not have a blob.
-    fn contents(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
-        let mut git = self.command(&["cat-file", "--batch"]);
+    /// Returns the paths whose blobs differ from files in the working tree, because a filter (such as Git LFS) or an encoding applies.
+    fn filtered(&self, paths: &[&Path]) -> Result<BTreeSet<PathBuf>, CliError> {
+        let mut git = self.command(&["check-attr", "-z", "--stdin"]);
+        git.args(["filter", "working-tree-encoding"]);
+        let mut names = Vec::new();
+        for path in paths {
+            names.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            names.push(0);
+        }
+        // Each attribute is "<name>\0<attribute>\0<value>\0".
+        let listed = Self::run_with_input(git, &names)?;
+        let fields: Vec<_> = listed.split(|byte| *byte == 0).collect();
+        let attributes = fields.chunks_exact(3).filter_map(|field| match *field {
+            [_, _, b"unspecified" | b"unset"] | [] => None,
+            [name, ..] => Some(bytes_to_path(name).to_owned()),
+        });
+        Ok(attributes.collect())
+    }
+
+    /// Returns a blob as a checkout writes it to a path.
+    fn smudged(&self, hash: &str, path: &Path) -> Result<Vec<u8>, CliError> {
+        let mut git = self.command(&["cat-file", "--filters"]);
+        let prefix = Self::run(self.command(&["rev-parse", "--show-prefix"]))?;
+        let prefix = bytes_to_path(prefix.trim_ascii_end()).join(path);
+        let mut option = OsString::from("--path=");
+        option.push(prefix);
+        git.arg(option).arg(hash);
+        Self::run(git)
+    }
+
+    /// Runs a git command with standard input.
+    fn run_with_input(mut git: Command, input: &[u8]) -> Result<Vec<u8>, CliError> {
         git.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut git = git.spawn()?;
         let stdin = git.stdin.take();
         let output = thread::scope(|scope| {
             scope.spawn(move || {
                 let mut stdin = stdin.into_iter();
-                stdin.try_for_each(|mut stdin| stdin.write_all(hashes.join("\n").as_bytes()))
+                stdin.try_for_each(|mut stdin| stdin.write_all(input))
             });
             git.wait_with_output()
         })?;
-        let mut rest = &*output.stdout;
+        Ok(output.stdout)
+    }
+
+    /// Returns the contents of blobs, in order; [`None`] if git does not have a blob.
+    fn contents(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, CliError> {
+        let git = self.command(&["cat-file", "--batch"]);
+        let output = Self::run_with_input(git, hashes.join("\n").as_bytes())?;
+        let mut rest = &*output;
         Ok(hashes.iter().map(|_| next_blob(&mut rest)).collect())
     }
 }
@@ -166,86 +217,219 @@ fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
     Some(blob.to_owned())
 }
 
-/// Returns the files at a path that differ between a commit and the working tree: a file, or the manifests in a directory,
-/// without links. Tracked files are included even if `.gitignore` matches them.
+const SUBMODULE: &str = "submodule";
+
+/// A changed file.
+struct Change<'o> {
+    /// Path from the directory in which git runs.
+    name: &'o Path,
+    /// Path from the working directory.
+    file: PathBuf,
+    old_mode: &'o str,
+    new_mode: &'o str,
+    /// Hash of the old blob.
+    old: &'o str,
+    /// Hash of the new blob, or zeros if git has not read the file.
+    new: &'o str,
+}
+
+impl<'o> Change<'o> {
+    /// Parses a change of `git diff --raw`: `:100644 100644 <old hash> <new hash> M`. Links and submodules have other modes. Untracked
+    /// files have no change.
+    fn new(name: &'o Path, meta: &'o str, directory: &Path) -> Self {
+        let file = directory.join(name);
+        let mut fields = meta.trim_start_matches(':').split(' ');
+        let [old_mode, new_mode, old, new] = [(); 4].map(|()| fields.next().unwrap_or_default());
+        Self {
+            name,
+            file: file.strip_prefix(".").unwrap_or(&file).to_owned(),
+            old_mode,
+            new_mode: if meta.is_empty() { "100644" } else { new_mode },
+            old,
+            new,
+        }
+    }
+
+    /// Returns what the path is, if it is no file.
+    fn other_type(&self) -> Option<&'static str> {
+        let has_mode = |mode: &str| [self.old_mode, self.new_mode].contains(&mode);
+        let is_untracked = self.new.is_empty();
+        if has_mode("120000") || is_untracked && self.file.is_symlink() {
+            Some("symbolic link")
+        } else if has_mode("160000") || is_untracked && self.file.is_dir() {
+            Some(SUBMODULE)
+        } else {
+            None
+        }
+    }
+
+    fn has_old(&self) -> bool {
+        self.old_mode.starts_with("100")
+    }
+
+    fn has_new(&self) -> bool {
+        self.new_mode.starts_with("100")
+    }
+}
+
+/// Returns the files at paths that differ between a commit and the working tree: files, or the manifests in directories. Tracked
+/// files are included even if `.gitignore` matches them, or if a sparse checkout does not write them.
 ///
 /// # Errors
-/// Returns an error if git does not have the commit, if git is not installed, or if neither side has the path.
+/// Returns an error if git does not have the commit, if git is not installed, or if neither side has a path.
 pub(crate) fn changes(
+    commit: &str,
+    paths: &[PathBuf],
+    selector: &FileSelector,
+) -> Result<Sides, CliError> {
+    let mut sides = Sides::default();
+    for path in paths {
+        add_changes(commit, path, selector, &mut sides)?;
+    }
+    Ok(sides)
+}
+
+fn add_changes(
     commit: &str,
     path: &Path,
     selector: &FileSelector,
-) -> Result<Sides, CliError> {
-    let location = Location::new(path);
+    sides: &mut Sides,
+) -> Result<(), CliError> {
+    let target = if path.is_symlink() && !path.is_dir() {
+        // Git compares the link itself.
+        let target = path.canonicalize()?;
+        let here = env::current_dir()?.canonicalize()?;
+        target.strip_prefix(here).unwrap_or(&target).to_owned()
+    } else {
+        path.to_owned()
+    };
+    let location = Location::new(&target);
+    let mut skip = |file: &Path, text: &str| {
+        let text = format!("{text}, not compared");
+        let skipped = Diagnostic::of_file(&Input::new(file).name, text);
+        sides
+            .skipped
+            .push(skipped.with_kind(DiagnosticKind::Skipped));
+    };
+    if location.is_in_submodule()? {
+        skip(path, SUBMODULE);
+        return Ok(());
+    }
     let hash = location.base(commit)?;
     let options = ["--raw", "-z", "--no-renames", "--no-abbrev", "--relative"];
-    let changed = location.list(&[&["diff"], &options[..], &[&hash]].concat())?;
+    let listed = location.list(&[&["diff"], &options[..], &[&hash]].concat())?;
     let mut untracked = vec!["ls-files", "-z", "--others"];
     if !selector.includes_ignored {
         untracked.push("--exclude-standard");
     }
     let untracked = location.list(&untracked)?;
 
-    // Each change is ":100644 100644 <old hash> <new hash> M\0<name>\0"; links and submodules have other modes.
-    let mut names: BTreeMap<&Path, &str> = BTreeMap::new();
-    let mut fields = changed.split(|byte| *byte == 0);
+    let mut changes: BTreeMap<&Path, &str> = BTreeMap::new();
+    let mut fields = listed.split(|byte| *byte == 0);
     while let (Some(meta), Some(name)) = (fields.next(), fields.next()) {
-        names.insert(
-            bytes_to_path(name),
-            std::str::from_utf8(meta).unwrap_or_default(),
-        );
+        let meta = std::str::from_utf8(meta).unwrap_or_default();
+        changes.insert(bytes_to_path(name), meta);
     }
-    for name in untracked
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty())
-    {
-        names.entry(bytes_to_path(name)).or_default();
+    let untracked = untracked.split(|byte| *byte == 0);
+    for name in untracked.filter(|name| !name.is_empty()) {
+        changes.entry(bytes_to_path(name)).or_default();
     }
-
-    let mut sides = Sides::default();
-    let mut hashes = Vec::new();
-    for (name, meta) in names {
-        let file = location.directory.join(name);
-        let file = file.strip_prefix(".").unwrap_or(&file).to_owned();
-        let mut fields = meta.trim_start_matches(':').splitn(4, ' ');
-        let [old_mode, new_mode, old_hash] = [(); 3].map(|()| fields.next().unwrap_or_default());
-        if [old_mode, new_mode].contains(&"160000") || meta.is_empty() && file.is_dir() {
-            let submodule = Diagnostic::of_file(&Input::new(&file).name, "submodule, not compared");
-            sides
-                .skipped
-                .push(submodule.with_kind(DiagnosticKind::Skipped));
-            continue;
-        }
-        let relative = name.strip_prefix(&location.path).unwrap_or(name);
+    let changes = changes.into_iter();
+    let changes = changes.map(|(name, meta)| Change::new(name, meta, &location.directory));
+    let mut compared = Vec::new();
+    for change in changes {
+        let relative = change.name.strip_prefix(&location.path);
+        let relative = relative.unwrap_or(change.name);
+        let other_type = change.other_type();
         let is_selected = if relative.as_os_str().is_empty() {
-            selector.includes_argument(&file)
+            selector.includes_argument(&change.file)
         } else {
-            FileSelector::is_manifest(relative) && !selector.is_excluded(&file)
+            let is_manifest = FileSelector::is_manifest(relative);
+            let may_have_manifests = change.file.is_dir() || other_type == Some(SUBMODULE);
+            (is_manifest || may_have_manifests) && !selector.is_excluded(&change.file)
         };
-        if !is_selected {
-            continue;
-        }
-        if old_mode.starts_with("100") {
-            hashes.push(old_hash);
-            sides.old.insert(file.clone(), Input::new(&file));
-        }
-        if file.is_file() && !file.is_symlink() {
-            let input = Input::in_directory(&file);
-            sides.new.insert(file, input);
+        match other_type {
+            _ if !is_selected => {}
+            Some(other_type) => skip(&change.file, other_type),
+            None => compared.push(change),
         }
     }
-    if sides.old.is_empty() && !path.exists() {
+    if compared.is_empty() && !target.exists() && location.list(&["ls-files"])?.is_empty() {
         let text = "no such file, neither in the working tree nor in the commit";
         return Err(Diagnostic::of_file(&Input::new(path).name, text).into());
     }
-    for (input, bytes) in sides.old.values_mut().zip(location.contents(&hashes)?) {
-        let name = Arc::from(format!("{commit}:{}", input.name));
-        *input = match bytes {
-            Some(bytes) => Input::from_bytes(&name, bytes),
-            None => Input::failed(Diagnostic::of_file(&name, "not in this clone")),
+    add_contents(commit, &location, compared, sides)
+}
+
+/// Adds both sides of changed files.
+fn add_contents(
+    commit: &str,
+    location: &Location,
+    changes: Vec<Change<'_>>,
+    sides: &mut Sides,
+) -> Result<(), CliError> {
+    let names: Vec<&Path> = changes.iter().map(|change| change.name).collect();
+    let filtered = location.filtered(&names)?;
+    let patches = Patches::next_to(changes.iter().map(|change| &*change.file));
+    // A sparse checkout lacks files, which git compares nevertheless.
+    let is_absent = |change: &Change<'_>| change.has_new() && !change.file.is_file();
+    let old = changes.iter().filter(|change| change.has_old());
+    let absent = changes.iter().filter(|change| is_absent(change));
+    let old = old.map(|change| change.old);
+    let hashes: Vec<&str> = old.chain(absent.map(|change| change.new)).collect();
+    let contents = location.contents(&hashes)?;
+    let blobs: BTreeMap<&str, _> = hashes.iter().copied().zip(contents).collect();
+    let read = |hash: &str, change: &Change<'_>| -> Result<Vec<u8>, &'static str> {
+        let blob = blobs
+            .get(hash)
+            .cloned()
+            .flatten()
+            .ok_or("not in this clone")?;
+        let bytes = if filtered.contains(change.name) {
+            let smudged = location.smudged(hash, change.name);
+            smudged.map_err(|_| "git cannot apply the filter of this file")?
+        } else {
+            blob
         };
+        if is_lfs_pointer(&bytes) {
+            return Err(LFS_POINTER);
+        }
+        Ok(bytes)
+    };
+    for change in changes {
+        if let Some(note) = patches.note(&change.file) {
+            sides.skipped.push(note);
+            continue;
+        }
+        let name = Input::new(&change.file).name;
+        let new = change.has_new().then(|| {
+            if is_absent(&change) {
+                let bytes = read(change.new, &change);
+                bytes.map(|bytes| Input::from_bytes(&name, bytes))
+            } else {
+                Ok(Input::in_directory(&change.file))
+            }
+        });
+        let old_name = Arc::from(format!("{commit}:{name}"));
+        let old = change.has_old().then(|| {
+            let bytes = read(change.old, &change);
+            bytes.map(|bytes| Input::from_bytes(&old_name, bytes))
+        });
+        match (old, new) {
+            (Some(Err(error)), Some(_)) => {
+                sides.skipped.push(Diagnostic::of_file(&old_name, error));
+            }
+            (_, Some(Err(error))) => sides.skipped.push(Diagnostic::of_file(&name, error)),
+            (old, new) => {
+                let failed = |error| Input::failed(Diagnostic::of_file(&old_name, error));
+                let old = old.map(|old| old.unwrap_or_else(failed));
+                sides.old.extend(old.map(|old| (change.file.clone(), old)));
+                let new = new.and_then(Result::ok);
+                sides.new.extend(new.map(|new| (change.file, new)));
+            }
+        }
     }
-    Ok(sides)
+    Ok(())
 }
 
 /// Converts a name to a path; names need not be UTF-8.

@@ -92,6 +92,9 @@ impl Input {
     pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Diagnostic> {
         match &self.source {
             Source::File(path) => match fs::read(path) {
+                Ok(bytes) if is_lfs_pointer(&bytes) => {
+                    Err(Diagnostic::of_file(&self.name, LFS_POINTER))
+                }
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
                 Err(e) => Err(self.read_error(&e)),
             },
@@ -124,9 +127,9 @@ impl Input {
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let written = match self.path() {
-            Some(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
-            None => Err("not a file".to_owned()),
+        let written = match &self.source {
+            Source::File(path) => fs::write(path, bytes).map_err(|e| e.to_string()),
+            _ => Err("not a file".to_owned()),
         };
         written.map_err(|e| Diagnostic::of_file(&self.name, format!("cannot be written: {e}")))
     }
@@ -158,6 +161,14 @@ impl Input {
         };
         Diagnostic::of_file(&self.name, text)
     }
+}
+
+/// Error for a file whose contents are in Git LFS.
+pub(crate) const LFS_POINTER: &str = "a pointer of Git LFS: run `git lfs pull`";
+
+/// Returns true if git has checked out only the pointer to a file in Git LFS. Source: the specification in its first line.
+pub(crate) fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"version https://git-lfs.github.com/spec/")
 }
 
 /// Returns true if the path is neither a file nor a directory.

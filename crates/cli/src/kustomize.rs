@@ -1,11 +1,15 @@
 //! Files of Kustomize that are no objects: patches and components.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use managed_by_offline::{Document, decode};
 use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::input::Input;
 
 /// Names of kustomization files. Source: `RecognizedKustomizationFileNames` in `sigs.k8s.io/kustomize/api/konfig`.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -15,8 +19,18 @@ const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomizat
 pub(crate) struct Patches(BTreeMap<PathBuf, PathBuf>);
 
 impl Patches {
+    /// Reads the kustomizations next to files.
+    pub(crate) fn next_to<'f>(files: impl Iterator<Item = &'f Path>) -> Self {
+        let mut patches = Self::default();
+        for directory in files.filter_map(Path::parent).collect::<BTreeSet<_>>() {
+            let is_here = directory.as_os_str().is_empty();
+            patches.add(if is_here { Path::new(".") } else { directory });
+        }
+        patches
+    }
+
     /// Adds what the kustomization in a directory lists, if there is one. A file that can't be read is reported when it is evaluated.
-    pub(crate) fn add(&mut self, directory: &Path) {
+    fn add(&mut self, directory: &Path) {
         let Ok(directory) = directory.canonicalize() else {
             return;
         };
@@ -36,8 +50,25 @@ impl Patches {
         }
     }
 
+    /// Returns a note if a file is a patch or in a component, and so is no object, or not yet complete.
+    pub(crate) fn note(&self, file: &Path) -> Option<Diagnostic> {
+        let directory = self.listed_by(file)?;
+        let here = env::current_dir().unwrap_or_default();
+        let directory = match directory.strip_prefix(here) {
+            Ok(relative) if relative.as_os_str().is_empty() => Path::new("."),
+            Ok(relative) => relative,
+            Err(_) => directory,
+        };
+        let text = format!(
+            "skipped: a patch or component of Kustomize, evaluate `kustomize build {} | managed-by lint`",
+            directory.display()
+        );
+        let note = Diagnostic::of_file(&Input::new(file).name, text);
+        Some(note.with_kind(DiagnosticKind::KustomizePatch))
+    }
+
     /// Returns the directory of the kustomization that lists a file or one of its parent directories.
-    pub(crate) fn listed_by(&self, file: &Path) -> Option<&Path> {
+    fn listed_by(&self, file: &Path) -> Option<&Path> {
         if self.0.is_empty() {
             return None;
         }
@@ -47,7 +78,8 @@ impl Patches {
     }
 }
 
-/// Returns the paths of patches and components in a kustomization. Inline patches are not paths.
+/// Returns the paths of patches and components in a kustomization. Inline patches are not paths; a file that is also a
+/// resource is a whole object.
 fn listed(kustomization: &Value) -> Vec<&str> {
     let list = |field: &str| {
         let list = kustomization.get(field).and_then(Value::as_array);
@@ -57,7 +89,7 @@ fn listed(kustomization: &Value) -> Vec<&str> {
     let paths = with_path.filter_map(|patch| patch.get("path")?.as_str());
     let plain = ["patchesStrategicMerge", "components"].into_iter();
     let plain = plain.flat_map(list).filter_map(Value::as_str);
-    paths
-        .chain(plain.filter(|path| !path.contains('\n')))
-        .collect()
+    let paths = paths.chain(plain.filter(|path| !path.contains('\n')));
+    let resources: Vec<&str> = list("resources").iter().filter_map(Value::as_str).collect();
+    paths.filter(|path| !resources.contains(path)).collect()
 }

@@ -9,7 +9,8 @@ use crate::json::Members;
 /// kapp (`kapp.k14s.io/update-strategy`).
 pub(crate) fn reason(object: &str) -> Option<&'static str> {
     let metadata = Members::parse(object)?.object("metadata");
-    if metadata.get("name").is_none() && metadata.get("generateName").is_some() {
+    let is_set = |field: &str| metadata.string(field).is_some_and(|text| !text.is_empty());
+    if !is_set("name") && is_set("generateName") {
         return Some("evaluated as a create, because each object with generateName is a new one");
     }
     let annotations = metadata.object("annotations");
@@ -82,6 +83,7 @@ mod tests {
             annotated(r#""argocd.argoproj.io/sync-options":"Replace=true""#),
             annotated(r#""kustomize.toolkit.fluxcd.io/force":"disabled""#),
             annotated(r#""kapp.k14s.io/update-strategy":"""#),
+            r#"{"metadata":{"generateName":""}}"#.to_owned(),
             "{}".to_owned(),
         ] {
             assert_eq!(reason(&object), None, "{object}");

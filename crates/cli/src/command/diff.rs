@@ -25,13 +25,18 @@ use crate::report::{Report, ReportKind};
 pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let selector = FileSelector::new(&args.manifests.directories)?;
-    let mut sides = match (&args.new, &args.git) {
-        (None, Some(commit)) => git::changes(commit, &args.old, &selector)?,
-        (new, _) => Sides {
-            old: side(&args.old, &selector)?,
-            new: side(new.as_deref().unwrap_or(Path::new("")), &selector)?,
+    let mut sides = match (&args.git, &*args.paths) {
+        (Some(commit), []) => git::changes(commit, &[PathBuf::from(".")], &selector)?,
+        (Some(commit), paths) => git::changes(commit, paths, &selector)?,
+        (None, [old, new]) => Sides {
+            old: side(old, &selector)?,
+            new: side(new, &selector)?,
             skipped: Vec::new(),
         },
+        (None, _) => {
+            let text = "diff: expected the old and the new path, or --git COMMIT";
+            return Err(CliError::Error(text.to_owned()));
+        }
     };
     // With --status, each object is an update, even if nothing changes.
     let has_unchanged = !args.status && remove_unchanged(&mut sides);
