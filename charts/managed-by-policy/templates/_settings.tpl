@@ -23,7 +23,8 @@ unsupported releases.
 {{- $settings := deepCopy (default dict $values.settings) -}}
 {{- $_ := set $settings "role" $values.role -}}
 {{- with include "managed-by.kubernetesVersion" $root -}}{{- $_ := set $settings "kubernetes_version" . -}}{{- end -}}
-{{- with include "managed-by.controllers" . | fromJson -}}{{- $_ := set $settings "controllers" . -}}{{- end -}}
+{{- if kindIs "string" $values.controllers -}}{{- $_ := set $settings "controllers" $values.controllers -}}
+{{- else -}}{{- with include "managed-by.controllers" . | fromJson -}}{{- $_ := set $settings "controllers" . -}}{{- end -}}{{- end -}}
 {{- with include "managed-by.namespaces" . | fromJsonArray -}}{{- $_ := set $settings "namespaces" . -}}{{- end -}}
 {{- with $values.exempt -}}{{- $_ := set $settings "exempt" . -}}{{- end -}}
 {{- with include "managed-by.builtinWriters" . | fromJson -}}{{- $_ := set $settings "builtin_status_writers" . -}}{{- end -}}
@@ -38,7 +39,7 @@ unsupported releases.
 {{- end }}
 
 {{/*
-The setting `controllers`. If Kueue is installed and workloads may be delegated, an empty value lists MultiKueue. If MultiKueue has no
+The setting `controllers`, unless it is `none`. If Kueue is installed and workloads may be delegated, an empty value lists MultiKueue. If MultiKueue has no
 writers, Kueue's service accounts are added.
 */}}
 {{- define "managed-by.controllers" -}}
@@ -49,7 +50,8 @@ writers, Kueue's service accounts are added.
 {{- if and $kueue (ne $values.role "worker") -}}
   {{- if empty $controllers -}}{{- $_ := set $controllers $multikueue dict -}}{{- end -}}
   {{- if hasKey $controllers $multikueue -}}
-    {{- $entry := default dict (index $controllers $multikueue) -}}
+    {{- $entry := index $controllers $multikueue -}}
+    {{- if not (kindIs "map" $entry) -}}{{- $entry = dict -}}{{- end -}}
     {{- $_ := set $controllers $multikueue (merge $entry (dict "status_writers" $kueue)) -}}
   {{- end -}}
 {{- end -}}
