@@ -30,7 +30,7 @@ LIMITS = {"6 KB": lambda floor: 45e-6, "118 KB": lambda floor: 0.06 * floor}
 def policies():
     rules = json.loads((ROOT / "docs/settings.schema.json").read_text())["properties"]["rules"]["properties"]
     large = {
-        "controllers": {"acme.io/runner": {}} | {f"acme.io/runner-{i}": {
+        "controllers": {"acme.io/runner": "any"} | {f"acme.io/runner-{i}": {
             "namespaces": [f"team-{i}-*"], "status_writers": [f"system:serviceaccount:acme:{i}"]} for i in range(200)},
         "namespaces": [{"match": [f"infra-{i}-*"], "delegation": "forbidden"} for i in range(200)],
         "rules": {rule: "deny" for rule in rules},

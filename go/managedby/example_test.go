@@ -51,7 +51,7 @@ func ExamplePolicy_Review() {
 	ctx := context.Background()
 	policy, err := managedby.New(ctx, managedby.WithSettings([]byte(`{
 		"kubernetes_version": "1.36",
-		"controllers": {"kueue.x-k8s.io/multikueue": {}}
+		"controllers": {"kueue.x-k8s.io/multikueue": "any"}
 	}`)))
 	if err != nil {
 		log.Fatal(err)

@@ -252,7 +252,7 @@ func TestKindOfATypedObject(t *testing.T) {
 }
 
 func TestSettingsInYAML(t *testing.T) {
-	settings := managedby.WithSettings([]byte("controllers:\n  acme.io/runner: {}  # ours\n"))
+	settings := managedby.WithSettings([]byte("controllers:\n  acme.io/runner: any  # ours\n"))
 	findings, err := newPolicy(t, settings).CheckCreate(t.Context(), delegated())
 	if err != nil || rules(findings.All) != "managed-by/allowed" {
 		t.Errorf("CheckCreate with settings in YAML: got findings %v, error %v; want the rule managed-by/allowed", findings, err)
@@ -361,7 +361,7 @@ func TestReview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := newPolicy(t, managedby.WithSettings([]byte(`{"kubernetes_version":"1.36","controllers":{"acme.io/runner":{}}}`)))
+	policy := newPolicy(t, managedby.WithSettings([]byte(`{"kubernetes_version":"1.36","controllers":{"acme.io/runner":"any"}}`)))
 	request := &admissionv1.AdmissionRequest{
 		UID: "7", Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"},
 		Name: "pi", Namespace: "default", Object: runtime.RawExtension{Raw: job},

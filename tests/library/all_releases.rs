@@ -51,7 +51,7 @@ fn split_by_release(finding: &MergedFinding<'_>) -> Vec<ReleaseFinding> {
 /// The suggestion is present in the library's data and in the JSON, and the detail quotes it.
 #[test]
 fn typo_has_a_suggestion() {
-    let settings = br#"{"controllers":{"acme.io/runner":{},"kueue.x-k8s.io/multikueue":{}}}"#;
+    let settings = br#"{"controllers":{"acme.io/runner":"any","kueue.x-k8s.io/multikueue":"any"}}"#;
     let settings = Settings::from_json(settings).unwrap();
     let (reserved_domain, allowed) = ("managed-by/reserved-domain", "managed-by/allowed");
     let multikueue = Some("kueue.x-k8s.io/multikueue");

@@ -238,7 +238,7 @@ fn settings_with_delegation() -> [Value; 4] {
     [
         json!({"role": "hybrid"}),
         json!({"role": "worker"}),
-        json!({"controllers": {"acme.io/runner": {}}}),
+        json!({"controllers": {"acme.io/runner": "any"}}),
         json!({"namespaces": [{"match": ["lab"], "delegation": "required"}]}),
     ]
 }

@@ -33,6 +33,9 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
         let of_setting = others.remove(setting).context(setting)?;
         schema["properties"][value] = of_setting;
     }
+    // An empty value lists MultiKueue if Kueue is installed.
+    let controllers = schema["properties"]["controllers"].as_object_mut();
+    controllers.context("controllers")?.remove("minProperties");
     schema["properties"]["projects"]["properties"] = chart_values::schemas()?;
     let releases = Release::ALL.iter().map(|release| release.as_str());
     let releases: Vec<_> = ["auto", ""].into_iter().chain(releases).collect();

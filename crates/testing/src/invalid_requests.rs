@@ -115,7 +115,7 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         create(&field(kind.0.reserved_value().unwrap_or_default())),
     ));
     for settings in [
-        json!({"controllers": {OTHER: {}}}),
+        json!({"controllers": {OTHER: "any"}}),
         json!({"role": "worker"}),
     ] {
         all.push((settings, create(&field(MULTIKUEUE))));

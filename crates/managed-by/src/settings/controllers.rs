@@ -7,7 +7,7 @@ use super::custom_kinds::{CustomKind, KindNames};
 use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::{Settings, glob, names};
-use crate::decode::{Path, Raw, Type};
+use crate::decode::{Entries, Node, Path, Raw, Type};
 use crate::kind::{self, FieldLocation, Kind, ValueConstraint};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_valid_managed_by;
@@ -19,6 +19,12 @@ declare_keys!(Key {
     "namespaces" => Namespaces,
     "status_writers" => StatusWriters,
 });
+
+/// Value of the section that allows no external controller.
+pub(super) const NONE: &str = "none";
+
+/// Value of an entry without limits.
+const ANY: &str = "any";
 
 /// Entry of the allow-list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,6 +46,27 @@ pub(super) const WRITERS_LIST: ListSchema<'_> = ListSchema {
 };
 
 const OR_ALL: &str = "; leave the key out to mean all";
+
+/// Returns the entries of the section. [`NONE`] has none.
+///
+/// An empty object is rejected, here and as an entry, because Rancher's UI removes empty values, which would change the meaning.
+pub(super) fn read<'a>(
+    section: &Node<'a>,
+    path: &Path<'_>,
+    parser: &mut Parser,
+) -> Option<Entries<'a>> {
+    if section.raw_or_empty().string().as_deref() == Some(NONE) {
+        return Some(Entries::new());
+    }
+    let expected = "an object keyed by controller name, or \"none\"";
+    let entries = parser.entries(section, Type::Object, path, expected)?;
+    if entries.is_empty() {
+        let text = "Required value: must have at least one controller; \
+                    write \"none\" to allow no controller, or leave the key out to allow all";
+        parser.push_with(|| SettingsError::new(path, text));
+    }
+    Some(entries)
+}
 
 /// Returns the kinds of workloads that settings can name, without duplicates.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
@@ -97,15 +124,30 @@ impl<'a> Controller<'a> {
         parser: &mut Parser,
     ) -> Self {
         let mut controller = Self::default();
-        if value.json_type() == Type::Null {
-            return controller;
+        let members = match value.json_type() {
+            Type::String if value.string().as_deref() == Some(ANY) => return controller,
+            Type::Object | Type::Null => value.members(),
+            _ => {
+                parser.expect_type(
+                    value,
+                    Type::Object,
+                    path,
+                    "an object with limits, or \"any\"",
+                );
+                return controller;
+            }
+        };
+        if members.iter().all(|(_, v)| v.json_type() == Type::Null) {
+            let text = "Required value: must have kinds, namespaces or status_writers; write \"any\" for no limits";
+            let reason = Rejection::with_suggestion(text.to_owned(), Some(ANY.to_owned()));
+            parser.push(SettingsError::new(path, reason));
         }
         let validate = |kind: &str| validate_kind(kind, declared);
         let kinds_list = ListSchema {
             empty_hint: Some(OR_ALL),
             ..ListSchema::new("a list of kinds", &validate)
         };
-        parser.parse_object(value, path, Key::ALL, |parser, value, key, path| {
+        parser.parse_members(&members, path, Key::ALL, |parser, value, key, path| {
             let (field, list) = match key {
                 Key::Kinds => (&mut controller.kinds, kinds_list),
                 Key::Namespaces => (&mut controller.namespaces, NAMESPACES_LIST),
@@ -120,6 +162,11 @@ impl<'a> Controller<'a> {
 impl<'a> Settings<'a> {
     pub(crate) fn has_allow_list(&self) -> bool {
         self.controllers.is_some()
+    }
+
+    /// Returns true if the allow-list is [`NONE`].
+    pub(super) fn allows_no_controller(&self) -> bool {
+        self.controllers.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// Returns the names of the listed controllers.

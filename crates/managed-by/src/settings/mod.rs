@@ -26,6 +26,7 @@ use crate::kind::{KINDS, Kind};
 use crate::release::Release;
 use crate::request::{AdmissionReview, GroupVersionKind};
 use crate::unchecked::UncheckedReason;
+use controllers::NONE;
 pub use controllers::kinds;
 pub(crate) use custom_kinds::CustomKind;
 use custom_kinds::{CustomKinds, KindNames};
@@ -209,10 +210,7 @@ impl<'a> Settings<'a> {
                     let value = parser.parse_enum(value, path, OnLookupFailure::ALL);
                     self.on_lookup_failure = value.unwrap_or_default();
                 }
-                Key::Controllers => {
-                    let expected = "an object keyed by controller name";
-                    self.controllers = parser.entries(node, Type::Object, path, expected);
-                }
+                Key::Controllers => self.controllers = controllers::read(node, path, parser),
                 Key::Namespaces => {
                     let expected = "a list of entries with match and delegation";
                     let entries = parser.entries(node, Type::Array, path, expected);
@@ -278,7 +276,7 @@ impl<'a> Settings<'a> {
                 parser.push(SettingsError::semantic(&path, text));
             }
         }
-        if self.controllers.as_ref().is_some_and(Vec::is_empty) {
+        if self.allows_no_controller() {
             let path = Path::Member(&Path::Root, "controllers");
             let requirement = match required.next() {
                 Some((index, _)) => Path::Index(&namespaces, *index).to_string(),
@@ -286,7 +284,7 @@ impl<'a> Settings<'a> {
                 None => return,
             };
             let text = format!(
-                "Required value: must have at least one controller, because {requirement} requires delegation"
+                "Invalid value: \"{NONE}\": must have at least one controller, because {requirement} requires delegation"
             );
             parser.push(SettingsError::semantic(&path, text));
         }

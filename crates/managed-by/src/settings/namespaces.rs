@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use super::error::{SettingsError, SettingsErrors};
+use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::{Settings, glob};
 use crate::decode::{Path, Raw, Type, quote_or_size};
@@ -105,6 +105,12 @@ impl Entry<'_> {
     }
 }
 
+/// Rejects an empty value, which Rancher's UI removes together with its label, so that the entry would match more workloads.
+fn validate_label_value(value: &str) -> Option<Rejection> {
+    let text = "must not be empty; add a value to the label of the workloads";
+    value.is_empty().then(|| text.into())
+}
+
 fn read_labels<'a>(
     value: Raw<'a>,
     path: &Path<'_>,
@@ -128,10 +134,8 @@ fn read_labels<'a>(
         if labels.iter().any(|(known, _)| *known == key) {
             parser.push(SettingsError::duplicate_field(&path));
         }
-        if parser.expect_type(value, Type::String, &path, "a string") {
-            let value = value.string().unwrap_or_default();
-            labels.push((key, value));
-        }
+        let value = parser.parse_string(value, &path, &validate_label_value);
+        labels.push((key, value));
     }
     labels
 }
