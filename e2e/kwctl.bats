@@ -29,7 +29,7 @@ CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
 }
 
 @test "run: settings with an unknown field are rejected" {
-  assert_fails_with 'invalid settings: "reserved_valu": ' kwctl run -r "$CHANGED" --settings-json '{"reserved_valu": "deny"}' "$MODULE"
+  assert_fails_with 'managed-by-policy: invalid settings: reserved_valu: ' kwctl run -r "$CHANGED" --settings-json '{"reserved_valu": "deny"}' "$MODULE"
   [ "$status" -eq 1 ]
 }
 

@@ -37,12 +37,19 @@ impl Serialize for Annotations<'_> {
     }
 }
 
+/// Name of the policy, because PolicyServer's log does not say whose settings are invalid.
+const NAME: &str = if cfg!(feature = "pods") {
+    "managed-by-pods-policy"
+} else {
+    "managed-by-policy"
+};
+
 /// Builds the response of `validate_settings`.
 pub(crate) fn settings(
     parsed: &Result<Settings<'_>, SettingsErrors>,
 ) -> SettingsValidationResponse {
     SettingsValidationResponse {
         valid: parsed.is_ok(),
-        message: parsed.as_ref().err().map(ToString::to_string),
+        message: parsed.as_ref().err().map(|e| format!("{NAME}: {e}")),
     }
 }

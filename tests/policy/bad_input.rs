@@ -39,7 +39,7 @@ fn rejects_settings_that_are_not_json() {
             response["message"]
                 .as_str()
                 .unwrap()
-                .starts_with("invalid settings: settings: not JSON:"),
+                .starts_with("managed-by-policy: invalid settings: settings: not JSON:"),
             "{response}"
         );
     }

@@ -20,7 +20,7 @@ pub enum ErrorCode {
 pub struct Error {
     /// Error code.
     pub code: ErrorCode,
-    /// Path in the arguments: `settings.rules["managed-by/format"]`.
+    /// Path in the arguments: `settings.rules[managed-by/format]`.
     pub path: String,
     /// Complete message.
     pub message: String,
@@ -32,7 +32,7 @@ pub struct Error {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Problem"))]
 pub struct SettingsProblem {
-    /// Path: `rules["managed-by/format"]`, or `settings` for an error in the settings as a whole.
+    /// Path: `rules[managed-by/format]`, or `settings` for an error in the settings as a whole.
     pub path: String,
     /// Message with path, actual and allowed values, and the suggestion.
     pub message: String,

@@ -32,7 +32,7 @@ pub(super) fn coverage(settings: &Value) -> Vec<String> {
         match key.as_str() {
             "kubernetes_version" | "on_lookup_failure" => lines.push(module(key)),
             "rules" => lines.extend(names(value).map(|rule| {
-                let path = format!("rules[\"{rule}\"]");
+                let path = format!("rules[{rule}]");
                 if COVERED.contains(&rule) {
                     cel(&path)
                 } else {

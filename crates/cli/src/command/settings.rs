@@ -149,7 +149,7 @@ fn likely_typos(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<D
     let parsed = settings.read().unwrap_or_default();
     let typos = parsed.controller_names().filter_map(|name| {
         let suggestion = likely_typo(name)?;
-        let path = format!("controllers[{name:?}]");
+        let path = format!("controllers[{name}]");
         let location = locate_key(text, &settings.document, &settings.document_path(&path));
         let text =
             format!("{path}: no known controller has this name, did you mean {suggestion:?}?");

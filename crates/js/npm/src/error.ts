@@ -19,7 +19,7 @@ export type ErrorCode =
 export class ManagedByError extends Error {
   override readonly name = "ManagedByError";
   readonly code: ErrorCode;
-  /** Invalid argument, or the path in it, such as `settings.rules["managed-by/format"]`. */
+  /** Invalid argument, or the path in it, such as `settings.rules[managed-by/format]`. */
   readonly path: string;
   /** Problems in the settings; empty for other error codes. */
   readonly problems: Problem[];

@@ -120,7 +120,7 @@ test("every function throws all problems of invalid settings", async () => {
     const error = thrown(call);
     assert.equal(error.code, "ERR_INVALID_SETTINGS");
     assert.equal(error.path, "settings.kubernetes_version");
-    assert.deepEqual(error.problems.map((problem) => problem.path), ["kubernetes_version", 'rules["managed-by/formt"]']);
+    assert.deepEqual(error.problems.map((problem) => problem.path), ["kubernetes_version", "rules[managed-by/formt]"]);
     assert.match(error.problems[1].message, /did you mean "managed-by\/format"\?/);
     assert.equal(error.problems[1].suggestion, "managed-by/format");
   }
@@ -134,7 +134,7 @@ test("validateSettings returns PolicyServer's result, with positions", () => {
   const text = "role: manager\nrules:\n  managed-by/format: maybe\n";
   const { valid, message, problems } = validateSettings(text);
   assert.equal(valid, false);
-  assert.match(message, /^invalid settings: 2 problems: /);
+  assert.match(message, /^invalid settings: 2 problems:\n- /);
   assert.deepEqual(problems.map(({ position }) => text.slice(position.from, position.to)), ["manager", "maybe"]);
   assert.ok(problems.every((problem) => !("suggestion" in problem)));
   const typos = "role: managment\nruls: {}\n";

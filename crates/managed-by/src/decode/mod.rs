@@ -19,7 +19,7 @@ use serde::de::DeserializeSeed;
 pub use error::DecodeError;
 pub(crate) use error::duplicate;
 pub(crate) use outline::{Node, Outline};
-pub(crate) use path::{MAX_QUOTED, Path, quote_or_size};
+pub(crate) use path::{MAX_QUOTED, Path, is_plain, quote_or_size};
 pub(crate) use raw::{Entries, Raw, Splitter, Type};
 pub(crate) use visit::{Collect, Lenient, Strict, VisitContainer};
 

@@ -19,8 +19,6 @@ pub(crate) enum Path<'p> {
     Index(&'p Path<'p>, usize),
     /// Value of a map, with a key from the document.
     Key(&'p Path<'p>, &'p str),
-    /// Value of a map, with a key that is always quoted.
-    Quoted(&'p Path<'p>, &'p str),
 }
 
 /// Formats paths like kube-apiserver: `status.replicaStatuses[Worker].active`. Quotes keys that contain special characters, and
@@ -33,16 +31,13 @@ impl fmt::Display for Path<'_> {
             Self::Member(parent, name) => write!(f, "{parent}.{name}"),
             Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
             Self::Key(parent, key) if is_plain(key) => write!(f, "{parent}[{key}]"),
-            Self::Quoted(Self::Root, key) => f.write_str(&quote_or_size(key, "key")),
-            Self::Key(parent, key) | Self::Quoted(parent, key) => {
-                write!(f, "{parent}[{}]", quote_or_size(key, "key"))
-            }
+            Self::Key(parent, key) => write!(f, "{parent}[{}]", quote_or_size(key, "key")),
         }
     }
 }
 
 /// Returns true if a key can be shown without quotes: it has the length and characters of Kubernetes names.
-pub(super) fn is_plain(key: &str) -> bool {
+pub(crate) fn is_plain(key: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._/".contains(&b);
     (1..=MAX_PLAIN).contains(&key.len()) && key.bytes().all(plain)
 }

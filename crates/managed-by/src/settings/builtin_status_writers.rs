@@ -31,10 +31,9 @@ impl<'a> Settings<'a> {
             if only.is_some_and(|only| only != kind) {
                 continue;
             }
-            let path = Path::Quoted(&PATH, &kind);
+            let path = Path::Key(&PATH, &kind);
             if let Some(rejection) = validate_kind(&kind, declared) {
-                let reason = rejection.with_prefix("unsupported kind; ");
-                parser.push(SettingsError::new(&path, reason).for_key());
+                parser.push(SettingsError::new(&path, rejection).for_key());
             }
             if seen.insert(kind.clone(), 0_usize).is_some() {
                 parser.push(SettingsError::duplicate_field(&path));

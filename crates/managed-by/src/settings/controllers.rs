@@ -96,8 +96,8 @@ pub(super) fn validate_kind(kind: &str, declared: &KindNames<'_>) -> Option<Reje
     }
     let mut supported: Vec<&str> = kinds().collect();
     supported.extend(names());
-    let text = format!("supported values: {}", supported.join(", "));
-    let rejection = Rejection::with_nearest(text, kind, &supported);
+    let text = "must be a supported kind, such as Job, or a kind in custom_kinds";
+    let rejection = Rejection::with_nearest(text.to_owned(), kind, &supported);
     Some(match declared.get() {
         [] => rejection,
         _ => rejection.semantic(),
@@ -182,7 +182,7 @@ impl<'a> Settings<'a> {
     pub(crate) fn controller(&self, name: &str) -> Result<Option<Controller<'a>>, SettingsErrors> {
         let mut parser = Parser::without_duplicate_checks();
         let declared = KindNames::new(self.custom_kinds);
-        let path = Path::Quoted(&PATH, name);
+        let path = Path::Key(&PATH, name);
         let mut found = None;
         let entries = self.listed_controllers().iter();
         for (_, value) in entries.filter(|(key, _)| key == name) {
@@ -240,7 +240,7 @@ impl<'a> Settings<'a> {
         let mut parser = Parser::without_duplicate_checks();
         let declared = KindNames::new(self.custom_kinds);
         for (name, value) in self.listed_controllers() {
-            let path = Path::Quoted(&PATH, name);
+            let path = Path::Key(&PATH, name);
             f(
                 name,
                 &Controller::read(*value, &declared, &path, &mut parser),
@@ -262,7 +262,7 @@ impl<'a> Settings<'a> {
         let declared = self.custom_kinds.without_problems();
         let mut seen = BTreeMap::new();
         for (name, value) in entries {
-            let path = Path::Quoted(&PATH, name);
+            let path = Path::Key(&PATH, name);
             if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
                 parser.push(SettingsError::duplicate_field(&path));
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::decode::{DecodeError, MAX_QUOTED, Path, Raw, Type, quote_or_size};
+use crate::decode::{DecodeError, MAX_QUOTED, Path, Raw, Type, is_plain, quote_or_size};
 use crate::release::Release;
 use crate::suggest::nearest;
 
@@ -97,7 +97,7 @@ pub struct SettingsError {
 
 // The constructors are cold, because settings are usually valid and parsed for every request.
 impl SettingsError {
-    /// Returns the path, such as `rules["managed-by/format"]`.
+    /// Returns the path, such as `rules[managed-by/format]`.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -177,10 +177,26 @@ impl SettingsError {
     #[cold]
     #[inline(never)]
     pub(super) fn unknown_field(parent: &Path<'_>, key: &str, keys: &[&str]) -> Self {
-        let keys_list = keys.join(", ");
-        let text = format!("unknown field; supported fields: {keys_list}");
-        let reason = Rejection::with_nearest(text, key, keys);
-        Self::new(&Path::Quoted(parent, key), reason).for_key()
+        let mut reason = Rejection::with_nearest("unknown field".to_owned(), key, keys);
+        if reason.suggestion.is_none() {
+            reason.text = ["unknown field; supported fields: ", &keys.join(", ")].concat();
+        }
+        let path = if is_plain(key) && !key.contains(['.', '/']) {
+            Path::Member(parent, key)
+        } else {
+            Path::Key(parent, key)
+        };
+        Self::new(&path, reason).for_key()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unknown_rule(path: &Path<'_>, id: &str, ids: &[&str]) -> Self {
+        let mut reason = Rejection::with_nearest("unknown rule".to_owned(), id, ids);
+        if reason.suggestion.is_none() {
+            reason.text += ", must be an id such as managed-by/format";
+        }
+        Self::new(path, reason).for_key()
     }
 
     #[cold]
@@ -206,13 +222,23 @@ impl SettingsError {
         Self::new(path, format!("Required value: must be {expected}"))
     }
 
+    /// Creates a problem for an empty item of a list, which a form leaves if nothing is entered in a row.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn empty_row(path: &Path<'_>) -> Self {
+        Self::new(
+            path,
+            "Required value: the row is empty; fill it in or remove it",
+        )
+    }
+
     #[cold]
     #[inline(never)]
     pub(super) fn invalid_version(path: &Path<'_>, got: Raw<'_>) -> Self {
-        let variants: Vec<_> = Release::ALL.iter().map(|r| format!("\"{r}\"")).collect();
-        let list = variants.join(", ");
+        let [first, last] = [Release::ALL.first(), Release::ALL.last()]
+            .map(|release| release.copied().unwrap_or_default());
         let text = format!(
-            "Unsupported value: {}: supported values: {list}",
+            "Unsupported value: {}: supported values: \"{first}\" to \"{last}\"",
             DisplayValue(got)
         );
         let reason = if got.json_type() == Type::Number {
@@ -294,19 +320,18 @@ impl SettingsErrors {
     }
 }
 
+/// Formats one problem per line.
 impl fmt::Display for SettingsErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [problem] = self.as_slice() {
             return write!(f, "invalid settings: {problem}");
         }
-        let count = self.count();
-        write!(f, "invalid settings: {count} problems:")?;
-        for (i, problem) in (1..).zip(self.as_slice()) {
-            let separator = if i > 1 { ";" } else { "" };
-            write!(f, "{separator} ({i}) {problem}")?;
+        write!(f, "invalid settings: {} problems:", self.count())?;
+        for problem in self.as_slice() {
+            write!(f, "\n- {problem}")?;
         }
         if self.more > 0 {
-            write!(f, "; and {} more", self.more)?;
+            write!(f, "\n- and {} more", self.more)?;
         }
         Ok(())
     }

@@ -233,16 +233,16 @@ impl<'a> Settings<'a> {
         let mut enforcements = vec![None; self.rules.len()];
         let mut seen = vec![false; self.rules.len()];
         for (id, value) in section.entries().iter() {
+            let path = Path::Key(path, id);
             let index = self.rules.iter().position(|rule| rule.id == id);
             let slot = index.and_then(|i| seen.get_mut(i).zip(enforcements.get_mut(i)));
             let Some((seen, slot)) = slot else {
                 parser.push_with(|| {
                     let ids: Vec<_> = self.rules.iter().map(|rule| rule.id).collect();
-                    SettingsError::unknown_field(path, id, &ids)
+                    SettingsError::unknown_rule(&path, id, &ids)
                 });
                 continue;
             };
-            let path = Path::Quoted(path, id);
             if std::mem::replace(seen, true) {
                 parser.push(SettingsError::duplicate_field(&path));
             }

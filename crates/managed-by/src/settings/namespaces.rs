@@ -63,6 +63,14 @@ impl<'a> Entry<'a> {
     fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut patterns = None;
         let mut labels = None;
+        if value.json_type() == Type::Null {
+            parser.push(SettingsError::empty_row(path));
+            return Self {
+                patterns: None,
+                labels: Vec::new(),
+                delegation: Delegation::default(),
+            };
+        }
         // The outer option is [`None`] if the key is missing, the inner one if the value is invalid.
         let mut delegation: Option<Option<Delegation>> = None;
         parser.parse_object(
@@ -130,7 +138,7 @@ fn read_labels<'a>(
     }
     let mut labels: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
     for (key, value) in members.into_iter().take(MAX_LABELS) {
-        let path = Path::Quoted(path, &key);
+        let path = Path::Key(path, &key);
         if labels.iter().any(|(known, _)| *known == key) {
             parser.push(SettingsError::duplicate_field(&path));
         }

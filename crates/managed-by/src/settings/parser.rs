@@ -229,6 +229,11 @@ impl Parser {
         for (index, (_, element)) in elements.iter().take(list.max_items).enumerate() {
             let path = Path::Index(path, index);
             let before = self.problems.count();
+            if matches!(element.as_str(), "null" | "\"\"") {
+                self.push_with(|| SettingsError::empty_row(&path));
+                items.push(Cow::Borrowed(""));
+                continue;
+            }
             let item = self.parse_string(*element, &path, list.validate);
             if self.checks_duplicates
                 && self.problems.count() == before

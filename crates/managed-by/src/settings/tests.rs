@@ -1,5 +1,4 @@
 use super::{Settings, SettingsError};
-use crate::catalog::rules;
 
 fn problems(json: &str) -> Vec<SettingsError> {
     let problems = Settings::from_json(json.as_bytes()).err();
@@ -14,12 +13,6 @@ fn texts(json: &str) -> Vec<String> {
 /// problems.
 #[test]
 fn problems_have_path_and_suggestion() {
-    let rules: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-    let kinds: Vec<_> = super::kinds().collect();
-    let lists = [
-        (rules.join(", "), "EVERY RULE"),
-        (kinds.join(", "), "EVERY KIND"),
-    ];
     let mut all = String::new();
     for line in include_str!("problems.txt").lines() {
         if !line.starts_with("    ") {
@@ -27,13 +20,10 @@ fn problems_have_path_and_suggestion() {
         }
         if line.starts_with(['{', '[', '"', '1']) {
             for problem in problems(line) {
-                let mut text = problem.to_string();
+                let text = problem.to_string();
                 assert!(text.starts_with(&format!("{}: ", problem.path())), "{text}");
-                let is_unknown_key = text.contains("unknown field");
+                let is_unknown_key = text.contains("unknown ");
                 assert!(problem.is_key() || !is_unknown_key, "{text}");
-                for (list, name) in &lists {
-                    text = text.replace(list, name);
-                }
                 all.extend(["    ", &text, "\n"]);
                 if let Some(suggestion) = problem.suggestion() {
                     let part = if problem.is_key() { "key" } else { "value" };
@@ -77,10 +67,11 @@ fn lists_at_most_fifty_problems() {
         let read = Settings::from_json(json(count).as_bytes()).map(|_| ());
         read.unwrap_err().to_string()
     };
-    assert!(text(50).starts_with("invalid settings: 50 problems: (1) "));
-    assert!(!text(50).contains(" more"), "{}", text(50));
-    assert!(text(51).starts_with("invalid settings: 51 problems: (1) "));
-    assert!(!text(51).contains("(51)") && text(51).ends_with("; and 1 more"));
+    assert!(text(50).starts_with("invalid settings: 50 problems:\n- x0: "));
+    assert_eq!(text(50).lines().count(), 51);
+    assert!(text(51).starts_with("invalid settings: 51 problems:\n- x0: "));
+    assert_eq!(text(51).lines().count(), 52);
+    assert!(text(51).ends_with("\n- and 1 more"));
 }
 
 /// The maximum is valid, and one more is one problem.
