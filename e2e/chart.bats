@@ -139,6 +139,11 @@ EOF
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
   assert_fails_with 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "required"}]'
+  assert_fails_with 'cel.enabled: must be false if namespaced is true' render_chart cluster worker --set namespaced=true,cel.enabled=true
+  # cel-go's parser has this limit.
+  local names
+  names=$(jq -nc '[range(200) | "team-\(.)"] | . as $namespaces | [range(60) | {key: "acme.io/\(.)", value: {$namespaces}}] | from_entries')
+  assert_fails_with 'characters as an expression, must be at most 100000' render_chart cluster hybrid --set cel.enabled=true --set-json "controllers=$names"
   assert_fails_with "at '/networkPolicy/apiServers': minItems" render_chart cluster worker --set networkPolicy.enabled=true
 }
 

@@ -253,27 +253,18 @@ probe() {
   [[ $output == *managed-by/* ]]
 }
 
-# Applies the CRDs from Kubewarden's chart: apply_kubewarden_crds CLUSTER
-apply_kubewarden_crds() {
-  local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig")
-  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART is not set"
-  helm template kubewarden "$KUBEWARDEN_CHART" | yaml_to_json | jq -c 'select(.kind == "CustomResourceDefinition")' | "${kubectl[@]}" apply --server-side -f -
-  retry "${kubectl[@]}" wait --for=condition=Established --timeout=1m crd/clusteradmissionpolicies.policies.kubewarden.io
-}
 # Applies the webhook with failurePolicy Ignore for a PolicyServer that does not exist: apply_unreachable_webhook CLUSTER
 apply_unreachable_webhook() {
   create_certificate "$RUN/$1/policy-server"
   echo "https://127.0.0.1:$(free_port)" >"$RUN/$1/policy-server/url"
   apply_webhook "$1" '.failurePolicy = "Ignore"'
 }
-# Applies the ValidatingAdmissionPolicies of a policy and their ClusterAdmissionPolicy, and waits until they deny: apply_cel_policies CLUSTER POLICY [ARGUMENT...]
+# Applies the ValidatingAdmissionPolicies of a policy, and waits until they evaluate writes: apply_cel_policies CLUSTER POLICY [ARGUMENT...]
 apply_cel_policies() {
-  render_chart "$1" "$2" --set webhook.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
-    jq -c 'select(.kind | test("^ClusterAdmissionPolicy$|^ValidatingAdmission"))' >"$RUN/$1/cel.json"
-  kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f "$RUN/$1/cel.json"
+  render_chart "$1" "$2" --set webhook.enabled=false --set policy.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
+    jq -c 'select(.kind | startswith("ValidatingAdmission"))' | kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
   wait_for_policy "$1"
 }
-
 # Starts a cluster with namespace team-a, PolicyServer with the settings of a policy in mode protect, and the webhook:
 # start_protected_cluster POLICY [ARGUMENT...]
 start_protected_cluster() {

@@ -8,7 +8,6 @@ setup_file() {
   require_programs "${FLEET_PROGRAMS[@]}"
   start_fleet
   for cluster in management worker; do
-    apply_kubewarden_crds $cluster
     apply_cel_policies $cluster "$(role_of $cluster)"
     apply_webhook $cluster '.failurePolicy = "Ignore"'
   done

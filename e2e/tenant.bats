@@ -53,7 +53,6 @@ with_policy_server() {
   wait_for_policy cluster
 }
 without_policy_server() {
-  apply_kubewarden_crds cluster
   apply_unreachable_webhook cluster
   apply_cel_policies cluster management
 }

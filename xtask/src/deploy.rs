@@ -14,7 +14,7 @@ use crate::generated::Generated;
 const CHART: &str = "charts/managed-by-policy";
 
 /// Rendered files, each with the values and the arguments of `helm template`.
-pub(crate) const FILES: [(&str, &str, &str); 16] = [
+pub(crate) const FILES: [(&str, &str, &str); 15] = [
     ("deploy/management.yml", "offline management", POLICY),
     ("deploy/worker.yml", "offline worker", POLICY),
     ("deploy/hybrid.yml", "offline hybrid", POLICY),
@@ -25,11 +25,6 @@ pub(crate) const FILES: [(&str, &str, &str); 16] = [
         "--show-only templates/namespace-admins.yaml --set namespaceAdmins.groups={team-a-admins}",
     ),
     ("deploy/cel.yml", "offline management", CEL),
-    (
-        "deploy/cel-only.yml",
-        "offline management",
-        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true --set cel.only=true",
-    ),
     (
         "deploy/pods.yml",
         "offline management",
@@ -69,7 +64,7 @@ pub(crate) const FILES: [(&str, &str, &str); 16] = [
     (
         "charts/managed-by-policy/tests/rendered/cel.yml",
         "all-projects management",
-        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true",
+        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true --set mode=protect",
     ),
 ];
 

@@ -47,14 +47,17 @@ The library's rules that the ValidatingAdmissionPolicies implement, as JSON:
 {{- dict "ids" $ids "all" $all "clusterSpecific" $clusterSpecific "defaults" $defaults | toJson -}}
 {{- end }}
 
-{{/* Converts a JSON value to a CEL literal. kube-apiserver requires that all elements have the same type, so each is dyn(...). */}}
+{{/*
+Converts a JSON value to a CEL literal. kube-apiserver requires that all values in a map or list have the same type, so values that are not strings in a list are
+dyn(...).
+*/}}
 {{- define "managed-by.celLiteral" -}}
 {{- $items := list -}}
 {{- if kindIs "map" . -}}
   {{- range $key, $value := . -}}{{- $items = append $items (printf "%s: dyn(%s)" (toJson $key) (include "managed-by.celLiteral" $value)) -}}{{- end -}}
   {{- printf "{%s}" (join ", " $items) -}}
 {{- else if kindIs "slice" . -}}
-  {{- range . -}}{{- $items = append $items (printf "dyn(%s)" (include "managed-by.celLiteral" .)) -}}{{- end -}}
+  {{- range . -}}{{- $items = append $items (kindIs "string" . | ternary (toJson .) (printf "dyn(%s)" (include "managed-by.celLiteral" .))) -}}{{- end -}}
   {{- printf "[%s]" (join ", " $items) -}}
 {{- else -}}
   {{- toJson . -}}

@@ -4,7 +4,7 @@
 {{- $problems := (index . 1).problems -}}
 {{- $canLookUp := "" -}}
 {{- if not $root.Values.namespaced -}}{{- $canLookUp = include "managed-by.canLookUp" $root -}}{{- end -}}
-{{- $needsKubewarden := not (or $root.Values.webhook.enabled $root.Values.cel.only) -}}
+{{- $needsKubewarden := and $root.Values.policy.enabled (not $root.Values.webhook.enabled) -}}
 {{- if and $canLookUp $needsKubewarden (not (include "managed-by.hasKubewarden" $root)) -}}
   {{- fail "\n\nKubewarden is not installed: its CustomResourceDefinitions are missing. Install its chart first." -}}
 {{- end -}}
@@ -12,9 +12,12 @@
   {{- $problems = append $problems (printf "kubernetesVersion: must be the release of the API server, such as %q, or %q to deny only what every release denies: Helm can't detect the release without a cluster"
     (include "managed-by.newestRelease" $root) "") -}}
 {{- end -}}
-{{- if and $canLookUp (not $root.Values.cel.only) (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
+{{- if and $canLookUp $root.Values.policy.enabled (not (lookup "v1" "Namespace" "" $root.Values.kubewardenNamespace)) -}}
   {{- $problems = append $problems (printf "kubewardenNamespace: must be the namespace of Kubewarden; namespace %q does not exist"
     $root.Values.kubewardenNamespace) -}}
+{{- end -}}
+{{- if and $root.Values.cel.enabled $root.Values.namespaced -}}
+  {{- $problems = append $problems "cel.enabled: must be false if namespaced is true, because a ValidatingAdmissionPolicy applies to all namespaces" -}}
 {{- end -}}
 {{- $problems = concat $problems (include "managed-by.namespaceProblems" $root | fromJsonArray) -}}
 {{- if $problems -}}

@@ -68,12 +68,21 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
-{{/* Excludes namespaces, so that an outage of PolicyServer does not block system namespaces. */}}
+{{/*
+Excludes namespaces, so that an outage of PolicyServer does not block system namespaces. Without Kubewarden, its namespace is not excluded, because a tenant
+could create it.
+*/}}
 {{- define "managed-by.namespaceSelector" -}}
+{{- $excluded := .Values.excludedNamespaces -}}
+{{- if or .Values.policy.enabled .Values.pods.enabled -}}{{- $excluded = append $excluded .Values.kubewardenNamespace -}}{{- end -}}
+{{- if $excluded -}}
 matchExpressions:
   - key: kubernetes.io/metadata.name
     operator: NotIn
-    values: {{ append .Values.excludedNamespaces .Values.kubewardenNamespace | uniq | toJson }}
+    values: {{ uniq $excluded | toJson }}
+{{- else -}}
+{}
+{{- end -}}
 {{- end }}
 
 {{/* The annotations of a policy. */}}

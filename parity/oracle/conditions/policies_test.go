@@ -61,28 +61,105 @@ func compiled(found *registrationv1.ValidatingAdmissionPolicy) policy {
 	return policy{found, compilePolicy(found), compilePolicy(unconditional)}
 }
 
-// policies reads and compiles the ValidatingAdmissionPolicies that the chart renders: one that denies and one that warns.
-func policies(t testing.TB) (denies, warns policy) {
+// rendered returns the ValidatingAdmissionPolicies that the chart renders, by the end of their names: one that denies and one that warns.
+func rendered(t testing.TB) map[string]*registrationv1.ValidatingAdmissionPolicy {
 	t.Helper()
 	file, err := os.Open("../../../charts/managed-by-policy/tests/rendered/cel.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
+	policies := map[string]*registrationv1.ValidatingAdmissionPolicy{}
 	decoder := utilyaml.NewYAMLOrJSONDecoder(file, 1<<20)
 	for {
 		found := &registrationv1.ValidatingAdmissionPolicy{}
 		if err := decoder.Decode(found); err == io.EOF {
-			return denies, warns
+			return policies
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(found.Name, "-deny") && found.Kind == "ValidatingAdmissionPolicy" {
-			denies = compiled(found)
-		} else if found.Kind == "ValidatingAdmissionPolicy" {
-			warns = compiled(found)
+		if found.Kind == "ValidatingAdmissionPolicy" {
+			policies[found.Name[strings.LastIndex(found.Name, "-")+1:]] = found
 		}
 	}
+}
+
+// settingsOf returns the variable of a policy that contains the settings.
+func settingsOf(t testing.TB, policy *registrationv1.ValidatingAdmissionPolicy) *registrationv1.Variable {
+	t.Helper()
+	variable := &policy.Spec.Variables[0]
+	if variable.Name != "settings" {
+		t.Fatalf("%s: the first variable is %q", policy.Name, variable.Name)
+	}
+	return variable
+}
+
+// literal returns a JSON value as the CEL literal that the chart renders.
+func literal(value any) string {
+	typed := func(value any) string { return "dyn(" + literal(value) + ")" }
+	var items []string
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			items = append(items, literal(key)+": "+typed(value[key]))
+		}
+		return "{" + strings.Join(items, ", ") + "}"
+	case []any:
+		for _, item := range value {
+			if _, ok := item.(string); ok {
+				items = append(items, literal(item))
+			} else {
+				items = append(items, typed(item))
+			}
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	scalar, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(scalar)
+}
+
+// TestLiteral checks that the chart embeds the settings of the management cluster as literal returns them.
+func TestLiteral(t *testing.T) {
+	file, err := os.ReadFile("../../../charts/managed-by-policy/tests/rendered/management.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct{ Spec struct{ Settings any } }
+	if err := utilyaml.Unmarshal(file, &policy); err != nil {
+		t.Fatal(err)
+	}
+	for _, rendered := range rendered(t) {
+		if got, want := settingsOf(t, rendered).Expression, literal(policy.Spec.Settings); got != want {
+			t.Errorf("%s: %s, want %s", rendered.Name, got, want)
+		}
+	}
+}
+
+// policies returns the compiled policies with the given settings, or with a parameter for the settings, because compiling takes longer than evaluating.
+func policies(t testing.TB, settings json.RawMessage) (denies, warns policy) {
+	t.Helper()
+	all := rendered(t)
+	for _, policy := range all {
+		variable := settingsOf(t, policy)
+		if settings == nil {
+			policy.Spec.ParamKind = &registrationv1.ParamKind{}
+			variable.Expression = "dyn(dyn(params).settings)"
+		} else {
+			variable.Expression = literal(parsed(t, settings))
+		}
+	}
+	return compiled(all["deny"]), compiled(all["warn"])
+}
+
+func parsed(t testing.TB, settings json.RawMessage) (value any) {
+	t.Helper()
+	if err := utiljson.Unmarshal(settings, &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
 }
 
 // covered are the rules that the policies enforce.
@@ -91,11 +168,8 @@ var covered = regexp.MustCompile(`^(managed-by/(format|immutable|reserved|reserv
 // violated returns the rules that a policy reports.
 func violated(t testing.TB, validator validating.Validator, attributes *admission.VersionedAttributes, settings json.RawMessage, limit int64) ([]string, error) {
 	t.Helper()
-	params := map[string]any{}
-	if err := utiljson.Unmarshal([]byte(`{"spec":{"settings":`+string(settings)+`}}`), &params); err != nil {
-		t.Fatal(err)
-	}
-	result := validator.Validate(context.Background(), attributes.GetResource(), attributes, &unstructured.Unstructured{Object: params}, nil, limit, nil)
+	params := &unstructured.Unstructured{Object: map[string]any{"settings": parsed(t, settings)}}
+	result := validator.Validate(context.Background(), attributes.GetResource(), attributes, params, nil, limit, nil)
 	var found []string
 	for _, decision := range result.Decisions {
 		if decision.Evaluation == validating.EvalError {
@@ -185,7 +259,10 @@ func TestPolicies(t *testing.T) {
 	if path == "" {
 		t.Skip("EXPECTED_RESULTS is not set; run make cel-upstream")
 	}
-	denies, warns := policies(t)
+	withParameter, warnsWithParameter := policies(t, nil)
+	// The policies with the settings of the last checked-in request.
+	var embedded string
+	var withSettings, warnsWithSettings policy
 	counts := map[string]int{}
 	eachLine(t, path, func(a *expectedResult) {
 		var request admissionv1.AdmissionRequest
@@ -196,6 +273,15 @@ func TestPolicies(t *testing.T) {
 		if request.Resource.Resource == "" {
 			request.Resource.Group, request.Resource.Version = request.Kind.Group, request.Kind.Version
 			request.Resource.Resource = strings.ToLower(request.Kind.Kind) + "s"
+		}
+		denies, warns := withParameter, warnsWithParameter
+		if !strings.HasPrefix(a.Name, "mixed: ") {
+			if string(a.Settings) != embedded {
+				embedded = string(a.Settings)
+				withSettings, warnsWithSettings = policies(t, a.Settings)
+			}
+			denies, warns = withSettings, warnsWithSettings
+			counts["with embedded settings"]++
 		}
 		versioned := attributes(t, &request)
 		isCustomKind := a.selectedByCustomKinds(&request)
@@ -271,7 +357,6 @@ func large(controllers, patterns, namespaces, writers int) json.RawMessage {
 // TestCosts logs the cost of expensive requests, as a share of kube-apiserver's limit for a policy, and fails if one exceeds the
 // limit.
 func TestCosts(t *testing.T) {
-	denies, warns := policies(t)
 	request := func(json string) *admission.VersionedAttributes {
 		var request admissionv1.AdmissionRequest
 		request.Kind = metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
@@ -294,8 +379,10 @@ func TestCosts(t *testing.T) {
 		"long status":         request(`{"operation":"UPDATE","subResource":"status","oldObject":{"spec":{"a":"` + long + `"}},"object":{"spec":{"a":"` + long + `"},"status":{"active":1}}}`),
 		"many owners":         request(`{"operation":"CREATE","object":{"metadata":{"ownerReferences":[` + owners + `{"apiVersion":"batch/v1","kind":"Job","controller":true}]},"spec":{}}}`),
 	}
-	for _, size := range [][4]int{{1, 1, 1, 1}, {200, 20, 200, 20}} {
+	// The larger settings have almost 100,000 characters, the maximum of an expression.
+	for _, size := range [][4]int{{1, 1, 1, 1}, {200, 10, 200, 4}, {1, 7000, 1, 1}} {
 		settings := large(size[0], size[1], size[2], size[3])
+		denies, warns := policies(t, settings)
 		for _, name := range slices.Sorted(maps.Keys(requests)) {
 			for action, policy := range map[string]policy{"deny": denies, "warn": warns} {
 				cost := int64(1000)

@@ -20,8 +20,8 @@ const COVERED: [&str; 10] = [
 /// Maximum number of names in the path of a declared kind that the policies read.
 const MAX_PATH: usize = 6;
 
-/// Maximum number of patterns that keeps the policies far below kube-apiserver's cost limit.
-const MAX_PATTERNS: usize = 10_000;
+/// Maximum number of characters in an expression, a limit of cel-go's parser.
+const MAX_SIZE: usize = 100_000;
 
 /// Returns a line for each setting: CEL and the module enforce it, or only the module. Further lines report that the settings
 /// are too large for CEL, and the number of rules that CEL does not cover.
@@ -43,10 +43,10 @@ pub(super) fn coverage(settings: &Value) -> Vec<String> {
             _ => lines.push(cel(key)),
         }
     }
-    let patterns = count_patterns(settings);
-    if patterns > MAX_PATTERNS {
+    let size = literal(settings).chars().count();
+    if size > MAX_SIZE {
         lines.push(format!(
-            "too large for CEL: {patterns} patterns of namespaces, expected at most {MAX_PATTERNS}"
+            "too large for CEL: {size} characters as an expression, expected at most {MAX_SIZE}"
         ));
     }
     let others = rules().iter().filter(|rule| !COVERED.contains(&rule.id()));
@@ -80,18 +80,31 @@ fn custom_kind((index, kind): (usize, &Value)) -> Vec<String> {
     lines
 }
 
-/// Counts the patterns of namespaces, of all controllers and of all entries of `namespaces`.
-fn count_patterns(settings: &Value) -> usize {
-    let count = |entry: &Value, key: &str| entry.get(key).map_or(0, |list| elements(list).count());
-    let controllers = settings.get("controllers").and_then(Value::as_object);
-    let controllers = controllers
-        .into_iter()
-        .flatten()
-        .map(|(_, entry)| count(entry, "namespaces"));
-    let namespaces = settings.get("namespaces").into_iter().flat_map(elements);
-    controllers
-        .chain(namespaces.map(|entry| count(entry, "match")))
-        .sum()
+/// Returns the CEL literal that the chart's template `managed-by.celLiteral` embeds in the policies.
+fn literal(value: &Value) -> String {
+    let typed = |value: &Value| match value {
+        Value::String(_) => literal(value),
+        _ => format!("dyn({})", literal(value)),
+    };
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| {
+                let key = literal(&Value::from(key.as_str()));
+                format!("{key}: dyn({})", literal(value))
+            });
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => {
+            let items = items.iter().map(typed);
+            format!("[{}]", items.collect::<Vec<_>>().join(", "))
+        }
+        // Helm escapes these characters.
+        scalar => ['<', '>', '&']
+            .iter()
+            .fold(scalar.to_string(), |text, escaped| {
+                text.replace(*escaped, &format!("\\u{:04x}", u32::from(*escaped)))
+            }),
+    }
 }
 
 fn elements(list: &Value) -> impl Iterator<Item = &Value> {
@@ -107,7 +120,7 @@ fn names(object: &Value) -> impl Iterator<Item = &str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{COVERED, coverage};
+    use super::{COVERED, coverage, literal};
 
     /// The chart's policies enforce the same rules (`make generate` writes the list from the library).
     #[test]
@@ -121,13 +134,28 @@ mod tests {
         assert_eq!(rules, COVERED);
     }
 
+    /// The chart renders the same literal.
+    #[test]
+    fn literal_matches_the_rendered_policies() {
+        let read = |name: &str| {
+            let path = format!("charts/managed-by-policy/tests/rendered/{name}.yml");
+            std::fs::read_to_string(managed_by_testing::root(path)).unwrap()
+        };
+        let policy: Value = serde_yaml_ng::from_str(&read("management")).unwrap();
+        let literal = literal(&policy["spec"]["settings"]);
+        assert!(
+            read("cel").contains(&format!("        {literal}\n")),
+            "{literal}"
+        );
+    }
+
     #[test]
     fn large_settings_are_reported() {
-        let patterns: Vec<_> = (0..11_000).map(|number| format!("team-{number}")).collect();
-        let settings = json!({"controllers": {"acme.io/runner": {"namespaces": patterns}}});
+        let patterns: Vec<_> = (0..10_000).map(|number| format!("team-{number}")).collect();
+        let settings = json!({"controllers": {"acme.io/<runner>": {"namespaces": patterns}}});
         assert_eq!(
             coverage(&settings)[1],
-            "too large for CEL: 11000 patterns of namespaces, expected at most 10000"
+            "too large for CEL: 128970 characters as an expression, expected at most 100000"
         );
     }
 }
