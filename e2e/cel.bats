@@ -100,7 +100,7 @@ webhooks:
   assert_prints "Warning: Validation failed for ValidatingAdmissionPolicy 'managed-by-deny'" as_ana create --dry-run=server -f - <<<"$(job pi "$TYPO")"
   retry eval 'jq -r ".annotations[\"validation.policy.admission.k8s.io/validation_failure\"] // empty | fromjson[] | .validationActions | join(\",\")" "$RUN/cluster/audit.log" | grep Warn,Audit'
   apply_cel_policies cluster management
-  LIMIT=5 retry denied '[managed-by/allowed]' as_ana create --dry-run=server -f - <<<"$(job pi "$TYPO")"
+  LIMIT=5 retry eval 'job pi "$TYPO" | denied "[managed-by/allowed]" as_ana create --dry-run=server -f -'
 }
 
 # With the settings in a parameter of a custom kind, it denied all of these writes for about 29 seconds (kubernetes#122658).
@@ -116,7 +116,7 @@ webhooks:
     if as_ana create --dry-run=server -f "$BATS_TEST_TMPDIR/invalid"; then accepted=$((accepted + 1)); fi
   done
   echo "# $writes valid writes, rejected: $rejected; as many invalid writes, accepted: $accepted" >&3
-  [ $writes -gt 50 ] && [ $rejected = 0 ] && [ $accepted = 0 ]
+  [ $writes -gt 20 ] && [ $rejected = 0 ] && [ $accepted = 0 ]
 }
 
 @test "the API server reports no type errors in the expressions" {
