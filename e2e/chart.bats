@@ -12,7 +12,7 @@ teardown_file() { stop_all; }
 setup() { cd "$BATS_TEST_TMPDIR"; }
 
 # Renders the chart without a cluster, and prints JSON: offline [ARGUMENT...]
-offline() { helm template managed-by "$CHART" --kube-version 1.36.3 --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "$@" | yaml_to_json; }
+offline() { helm template managed-by "$CHART" --kube-version 1.36.3 --set mode=protect --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "$@" | yaml_to_json; }
 # Prints the users who may write the status of a kind: writers KIND [ARGUMENT...]
 writers() { chart_settings cluster worker "${@:2}" | jq -r --arg kind "$1" '.builtin_status_writers[$kind] // [] | .[]'; }
 lists() { writers "$1" | grep --line-regexp --fixed-strings "$2"; }
@@ -47,9 +47,34 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   [ "$(writers Job --set projects.jobset.enabled=false)" = "$JOB_CONTROLLER"$'\n'"$KUEUE"$'\n'"$JOBSET" ]
 }
 
-@test "MultiKueue is on the allow-list if Kueue is installed, and Kueue's service account may write the status" {
-  chart_settings cluster management --set controllers=null --set namespaces=null >settings.json
-  jq -e --arg kueue "$KUEUE" '.controllers == {"kueue.x-k8s.io/multikueue": {status_writers: [$kueue]}} and .namespaces == [{match: ["kueue-system"], delegation: "forbidden"}]' settings.json
+@test "if Kueue is installed, MultiKueue is allowed, and delegation is forbidden in Kueue's namespace, in addition to the values" {
+  found() { chart_settings cluster hybrid --set-json 'controllers={}' --set-json 'namespaces=[]' "$@" | jq -c '[.controllers, .namespaces]'; }
+  multikueue='"kueue.x-k8s.io/multikueue":{"status_writers":["'$KUEUE'"]}' kueue='{"delegation":"forbidden","match":["kueue-system"]}'
+  prints() { [ "$("${@:2}")" = "$1" ] || { "${@:2}" && return 1; }; }
+  prints "[{$multikueue},[$kueue]]" found
+  team='{"delegation":"required","match":["team-*"]}'
+  prints "[{\"acme.io/runner\":{},$multikueue},[$team,$kueue]]" found --set-json 'controllers={"acme.io/runner": {}}' --set-json "namespaces=[$team]"
+  prints '[{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"status_writers":["'"$KUEUE"'"]}},['"$kueue]]" found --set 'controllers.kueue\.x-k8s\.io/multikueue.kinds={Job}'
+  # An entry for Kueue's namespace replaces the chart's, and so does a pattern: PolicyServer rejects an entry that is never reached.
+  for match in kueue-system 'kueue-*'; do
+    entry='{"delegation":"allowed","match":["'$match'"]}'
+    prints "[{$multikueue},[$entry]]" found --set-json "namespaces=[$entry]"
+  done
+  # null removes what the chart adds.
+  prints "[{\"acme.io/runner\":{}},[$kueue]]" found --set-json 'controllers={"acme.io/runner": {}, "kueue.x-k8s.io/multikueue": null}'
+  prints '[null,null]' found --set-json controllers=null --set-json namespaces=null
+}
+
+@test "an outage blocks writes only in mode protect without CEL, unless a value says otherwise" {
+  policy() { chart_webhook cluster hybrid "$@" | jq -r '.webhooks[0].failurePolicy'; }
+  [ "$(policy)" = Fail ]
+  [ "$(policy --set mode=monitor)" = Ignore ]
+  [ "$(policy --set cel.enabled=true)" = Ignore ]
+  [ "$(policy --set cel.enabled=true,failurePolicy=Fail)" = Fail ]
+  # In mode monitor, the ValidatingAdmissionPolicies never deny.
+  bindings() { render_chart cluster hybrid --set cel.enabled=true,cel.warnings=true "$@" | jq -c 'select(.kind | startswith("ValidatingAdmission")) | .spec.failurePolicy // .spec.validationActions' | xargs; }
+  [ "$(bindings)" = "Fail Ignore [Deny,Audit] [Warn]" ]
+  [ "$(bindings --set mode=monitor)" = "Ignore Ignore [Warn,Audit] [Warn]" ]
 }
 
 @test "with values instead of a cluster, the chart renders the same objects" {
@@ -137,6 +162,7 @@ EOF
   # The JSON Schema cannot express the next two rules.
   assert_fails_with 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
+  assert_fails_with 'namespaces[0].match: lists a name twice' render_chart cluster worker --set-json 'namespaces=[{"match": ["a", "a"], "delegation": "forbidden"}]'
   assert_fails_with 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "required"}]'
   assert_fails_with 'cel.enabled: must be false if namespaced is true' render_chart cluster worker --set namespaced=true,cel.enabled=true

@@ -205,13 +205,13 @@ kubeconfig() {
   echo "$file"
 }
 
-# Renders the chart against a cluster, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller, and prints JSON:
+# Renders the chart in mode protect against a cluster, with the values of a policy in ci/, for a PolicyServer without Kubewarden's controller, and prints JSON:
 # render_chart CLUSTER POLICY [ARGUMENT...]
 CHART=$ROOT/charts/managed-by-policy
 render_chart() {
   # With --validate, helm template reads the cluster as helm upgrade does.
   helm template managed-by "$CHART" --kubeconfig "$RUN/$1/kubeconfig" --validate --dry-run=server --is-upgrade --values "$CHART/ci/$2-values.yaml" \
-    --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "${VALUES[@]}" "${@:3}" | yaml_to_json
+    --set mode=protect --set webhook.enabled=true --set webhook.caBundle="$(base64 --wrap=0 "$RUN/ca.crt")" "${VALUES[@]}" "${@:3}" | yaml_to_json
 }
 # Additional Helm arguments, set by a test.
 VALUES=()
@@ -261,7 +261,7 @@ apply_unreachable_webhook() {
 }
 # Applies the ValidatingAdmissionPolicies of a policy, and waits until they evaluate writes: apply_cel_policies CLUSTER POLICY [ARGUMENT...]
 apply_cel_policies() {
-  render_chart "$1" "$2" --set webhook.enabled=false --set policy.enabled=false --set cel.enabled=true --set cel.warnings=true --set mode=protect "${@:3}" |
+  render_chart "$1" "$2" --set webhook.enabled=false --set policy.enabled=false --set cel.enabled=true --set cel.warnings=true "${@:3}" |
     jq -c 'select(.kind | startswith("ValidatingAdmission"))' | kubectl --kubeconfig "$RUN/$1/kubeconfig" apply --server-side --force-conflicts -f -
   wait_for_policy "$1"
 }

@@ -34,15 +34,12 @@
     {{- $problems = append $problems (printf "namespaces[%d].delegation: a cluster with the role worker cannot require delegation" $index) -}}
   {{- end -}}
   {{- range $name := default (list "*") .match -}}
-    {{- range $before, $earlier := slice $entries 0 $index -}}
-      {{- if not $earlier.matchLabels -}}
-        {{- range $earlier.match -}}
-          {{- if regexMatch (printf "^%s$" (replace "*" "[a-z0-9*-]*" .)) $name -}}
-            {{- $problems = append $problems (printf "namespaces[%d]: %q is never reached, because namespaces[%d] matches it" $index $name $before) -}}
-          {{- end -}}
-        {{- end -}}
-      {{- end -}}
+    {{- with include "managed-by.matchingEntry" (list $name (slice $entries 0 $index)) -}}
+      {{- $problems = append $problems (printf "namespaces[%d]: %q is never reached, because namespaces[%s] matches it" $index $name (splitList " " . | first)) -}}
     {{- end -}}
+  {{- end -}}
+  {{- if ne (len (uniq (default list .match))) (len (default list .match)) -}}
+    {{- $problems = append $problems (printf "namespaces[%d].match: lists a name twice" $index) -}}
   {{- end -}}
 {{- end -}}
 {{- $problems | toJson -}}

@@ -27,6 +27,15 @@ old one, during upgrades and rollbacks.
 {{- index . 1 }}{{ include "managed-by.serverSuffix" $root }}{{ eq $root.Values.mode "monitor" | ternary "-monitor" "" -}}
 {{- end }}
 
+{{/* The webhook's failurePolicy. In mode `monitor`, an outage must not block writes, and with CEL, the API server enforces the rules itself. */}}
+{{- define "managed-by.failurePolicy" -}}
+{{- if ne .Values.failurePolicy "auto" -}}
+{{- .Values.failurePolicy -}}
+{{- else -}}
+{{- or (eq .Values.mode "monitor") .Values.cel.enabled | ternary "Ignore" "Fail" -}}
+{{- end -}}
+{{- end }}
+
 {{/* The suffix of policy names for the PolicyServer: empty for `default`. */}}
 {{- define "managed-by.serverSuffix" -}}
 {{- $server := include "managed-by.policyServer" . -}}

@@ -39,7 +39,7 @@ unsupported releases.
 {{- end }}
 
 {{/*
-The setting `controllers`, unless it is `none`. If Kueue is installed and workloads may be delegated, an empty value lists MultiKueue. If MultiKueue has no
+The setting `controllers`, unless it is `none`. If Kueue is installed and workloads may be delegated, MultiKueue is listed, unless its entry or the whole value is null. If it has no
 writers, Kueue's service accounts are added.
 */}}
 {{- define "managed-by.controllers" -}}
@@ -47,10 +47,11 @@ writers, Kueue's service accounts are added.
 {{- $controllers := deepCopy (default dict $values.controllers) -}}
 {{- $kueue := include "managed-by.kueueWriters" . | fromJsonArray -}}
 {{- $multikueue := (include "managed-by.library" (index . 0) | fromYaml).multiKueue -}}
-{{- if and $kueue (ne $values.role "worker") -}}
-  {{- if empty $controllers -}}{{- $_ := set $controllers $multikueue dict -}}{{- end -}}
-  {{- if hasKey $controllers $multikueue -}}
-    {{- $entry := index $controllers $multikueue -}}
+{{- if and $kueue (ne $values.role "worker") (hasKey $values "controllers") -}}
+  {{- $entry := dig $multikueue dict $controllers -}}
+  {{- if kindIs "invalid" $entry -}}
+    {{- $_ := unset $controllers $multikueue -}}
+  {{- else -}}
     {{- if not (kindIs "map" $entry) -}}{{- $entry = dict -}}{{- end -}}
     {{- $_ := set $controllers $multikueue (merge $entry (dict "status_writers" $kueue)) -}}
   {{- end -}}
@@ -58,18 +59,36 @@ writers, Kueue's service accounts are added.
 {{- $controllers | toJson -}}
 {{- end }}
 
-{{/* The setting `namespaces`. An empty value forbids delegation in Kueue's namespace, so that workloads that Kueue needs run in this cluster. */}}
+{{/*
+The setting `namespaces`. Delegation is forbidden in Kueue's namespace, so that workloads that Kueue needs run in this cluster, unless an entry matches the
+namespace or the value is null.
+*/}}
 {{- define "managed-by.namespaces" -}}
 {{- $values := (index . 0).Values -}}
-{{- $namespaces := $values.namespaces -}}
-{{- if and (empty $namespaces) (ne $values.role "worker") -}}
-  {{- $match := list -}}
+{{- $namespaces := default list $values.namespaces -}}
+{{- $match := list -}}
+{{- if and (hasKey $values "namespaces") (ne $values.role "worker") -}}
   {{- range include "managed-by.kueueWriters" . | fromJsonArray -}}
-    {{- if hasPrefix "system:serviceaccount:" . -}}{{- $match = append $match (index (splitList ":" .) 2) -}}{{- end -}}
+    {{- if hasPrefix "system:serviceaccount:" . -}}
+      {{- $namespace := index (splitList ":" .) 2 -}}
+      {{- if not (include "managed-by.matchingEntry" (list $namespace $namespaces)) -}}{{- $match = append $match $namespace -}}{{- end -}}
+    {{- end -}}
   {{- end -}}
-  {{- if $match -}}{{- $namespaces = list (dict "match" (uniq $match) "delegation" "forbidden") -}}{{- end -}}
 {{- end -}}
+{{- if $match -}}{{- $namespaces = append $namespaces (dict "match" (uniq $match) "delegation" "forbidden") -}}{{- end -}}
 {{- $namespaces | toJson -}}
+{{- end }}
+
+{{/* The index of the first entry that matches all objects in a namespace, or in the namespaces of a pattern; empty if there is none: (list NAME ENTRIES) */}}
+{{- define "managed-by.matchingEntry" -}}
+{{- $name := index . 0 -}}
+{{- range $index, $entry := index . 1 -}}
+  {{- if not .matchLabels -}}
+    {{- range .match -}}
+      {{- if regexMatch (printf "^%s$" (replace "*" "[a-z0-9*-]*" .)) $name -}}{{- $index }} {{ end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
 {{- end }}
 
 {{/*
