@@ -2,7 +2,8 @@
 
 TARGET := wasm32-unknown-unknown
 MODULES := target/$(TARGET)/release
-RELEASES := 1.30 1.31 1.32 1.33 1.34 1.35 1.36 1.37
+# A release with patch numbers is the newest patch release with its behavior.
+RELEASES := 1.30 1.31 1.32.6 1.32.9 1.32 1.33.2 1.33.5 1.33 1.34.1 1.34 1.35 1.36.1 1.36 1.37
 
 # Keep paths of the build machine out of the modules' panic messages.
 CARGO_HOME ?= $(HOME)/.cargo
@@ -391,8 +392,8 @@ mutation-test: ## Run mutation tests of the library, all or SHARD=0/52 (needs ca
 
 oracle: $(RELEASES:%=parity/oracle/bin/%)
 
-parity/oracle/bin/%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod parity/oracle/v%.sum
-	cd parity/oracle && go build -modfile=v$*.mod -o bin/$* .
+parity/oracle/bin/%: $(wildcard parity/oracle/*.go parity/oracle/*.mod) parity/oracle/v%.sum parity/oracle/build.sh
+	parity/oracle/build.sh $*
 
 # The oldest and the newest release. Only kube-apiserver's Job packages are instrumented, so that their coverage guides the fuzzer.
 FUZZ_RELEASES := $(firstword $(RELEASES)) $(lastword $(RELEASES))

@@ -74,7 +74,7 @@ func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookC
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := managedby.ParseRelease(version.Major + "." + version.Minor)
+	release, err := managedby.ParseRelease(version.GitVersion)
 	if err != nil {
 		t.Fatal(err)
 	}

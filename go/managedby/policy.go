@@ -46,18 +46,20 @@ func WithSettings(settings []byte) Option {
 	}
 }
 
-// WithReleases sets the releases to evaluate. The default is all releases.
+// WithReleases sets the releases to evaluate, such as V1_36 or "1.36.3". The default is all releases.
 func WithReleases(releases ...Release) Option {
 	return func(p *Policy) error {
 		if len(releases) == 0 {
 			return errors.New("managedby: WithReleases needs a release")
 		}
-		for _, release := range releases {
-			if _, err := ParseRelease(string(release)); err != nil {
+		p.releases = nil
+		for _, version := range releases {
+			release, err := ParseRelease(string(version))
+			if err != nil {
 				return err
 			}
+			p.releases = p.releases.with(Releases{release})
 		}
-		p.releases = Releases(nil).with(releases)
 		return nil
 	}
 }

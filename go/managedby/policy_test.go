@@ -499,10 +499,10 @@ func TestSelectedReleases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if denied := findings.Denied(); denied.String() != "1.31, 1.36" {
-		t.Errorf("Denied() = %v, want 1.31, 1.36", denied)
+	if denied := findings.Denied(); denied.String() != "1.31, 1.36 from 1.36.2" {
+		t.Errorf("Denied() = %v, want 1.31, 1.36 from 1.36.2", denied)
 	}
-	want := `Kubernetes 1.31, 1.36: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active`
+	want := `Kubernetes 1.31, 1.36 from 1.36.2: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active`
 	if text := findings.Err().Error(); text != want {
 		t.Errorf("Err() = %q, want %q", text, want)
 	}
@@ -544,7 +544,17 @@ func TestReleasesPrintAsRanges(t *testing.T) {
 		{nil, ""},
 		{managedby.Releases{managedby.V1_30}, "1.30"},
 		{managedby.Releases{managedby.V1_30, managedby.V1_31}, "1.30 to 1.31"},
-		{managedby.Releases{managedby.V1_30, managedby.V1_32, managedby.V1_33, managedby.V1_37}, "1.30, 1.32 to 1.33, 1.37"},
+		{managedby.Releases{managedby.V1_32_6}, "1.32.0 to 1.32.6"},
+		{managedby.Releases{managedby.V1_32_9}, "1.32.7 to 1.32.9"},
+		{managedby.Releases{managedby.V1_32}, "1.32 from 1.32.10"},
+		{managedby.Releases{managedby.V1_31, managedby.V1_32_6}, "1.31 to 1.32.6"},
+		{managedby.Releases{managedby.V1_34, managedby.V1_35, managedby.V1_36_1}, "1.34.2 to 1.36.1"},
+		{
+			managedby.Releases{
+				managedby.V1_30, managedby.V1_32_6, managedby.V1_32_9, managedby.V1_32,
+				managedby.V1_33_2, managedby.V1_33_5, managedby.V1_33, managedby.V1_37,
+			}, "1.30, 1.32 to 1.33, 1.37",
+		},
 		{managedby.AllReleases(), "1.30 to 1.37"},
 	} {
 		if test.releases.String() != test.text {
@@ -554,7 +564,19 @@ func TestReleasesPrintAsRanges(t *testing.T) {
 	if since := managedby.Since(managedby.V1_35); since.String() != "1.35 to 1.37" || managedby.Since("1.29") != nil {
 		t.Errorf("Since(\"1.35\") = %v, want 1.35 to 1.37; Since(\"1.29\") = %v, want none", since, managedby.Since("1.29"))
 	}
-	if release, err := managedby.ParseRelease("1.36"); err != nil || release != managedby.V1_36 {
-		t.Errorf("ParseRelease(\"1.36\") = %v, %v; want 1.36", release, err)
+	if since := managedby.Since(managedby.V1_33); since.String() != "1.33 to 1.37" {
+		t.Errorf("Since(\"1.33\") = %v, want 1.33 to 1.37", since)
+	}
+	if since := managedby.Since(managedby.V1_33_5); since.String() != "1.33.3 to 1.37" {
+		t.Errorf("Since(\"1.33.5\") = %v, want 1.33.3 to 1.37", since)
+	}
+	for version, want := range map[string]managedby.Release{
+		"1.36": managedby.V1_36, "1.36.1": managedby.V1_36_1, "v1.36.2-eks-abc": managedby.V1_36, "1.36.99": managedby.V1_36,
+		"1.33.0": managedby.V1_33_2, "v1.33.3+k3s1": managedby.V1_33_5, "1.30.14": managedby.V1_30,
+		"1.29": "", "1.38": "", "1.36-eks": "", "1.36.": "", "1.36.x": "", "1.36.01": "", "1.36.1.1": "", "1": "", "": "",
+	} {
+		if release, err := managedby.ParseRelease(version); release != want || (err == nil) != (want != "") {
+			t.Errorf("ParseRelease(%q) = %q, %v; want %q", version, release, err, want)
+		}
 	}
 }

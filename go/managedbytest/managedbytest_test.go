@@ -62,12 +62,12 @@ func TestAssertions(t *testing.T) {
 		{"a change of the field", func(t managedbytest.T) bool {
 			return managedbytest.AssertUpdate(t, none, job("acme.io/other", batchv1.JobStatus{}), managedby.Releases{managedby.V1_36})
 		}, `Update of Job default/pi:
-    Kubernetes 1.36: Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable
+    Kubernetes 1.36 from 1.36.2: Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable
     managed-by/immutable: https://`, ""},
 		{"what early patches of 1.36 deny", func(t managedbytest.T) bool {
 			return managedbytest.AssertUpdate(t, suspended, moved, managedby.AllReleases())
 		}, `Update of Job default/pi:
-    Kubernetes 1.36: spec.template: Invalid value: kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True`, ""},
+    Kubernetes 1.36.0 to 1.36.1: Job.batch "pi" is invalid: spec.template: Invalid value: field is immutable`, ""},
 		{"no release", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, running, nil)
 		}, "managedby: WithReleases needs a release", ""},

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::compare::is_same;
-use crate::vector::{Case, FieldError, ValidationResult, Vector};
+use crate::vector::{Case, FieldError, ValidationResult, Vector, is_patch};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,19 +173,38 @@ fn parse(release: Release, name: &str, line: Line) -> Result<ValidationResult> {
     })
 }
 
-/// Returns each case with the results of all releases. Releases with equal results share one.
+/// Returns each case with the results of all releases. Releases with equal results share one. A patch release whose result equals the
+/// next release's is left out.
 ///
 /// # Errors
 /// If [`results`] fails for a release.
 pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>> {
     let mut merged: Vec<Vec<ValidationResult>> = vec![Vec::new(); cases.len()];
-    for &release in Release::ALL {
-        for (all, new) in merged.iter_mut().zip(results(release, &cases)?) {
-            match all.iter_mut().find(|a| is_same(a, &new)) {
-                Some(result) => result.releases.extend(new.releases),
-                None => all.push(new),
+    let mut newer: Option<Vec<ValidationResult>> = None;
+    for &release in Release::ALL.iter().rev() {
+        let found = results(release, &cases)?;
+        for (index, (all, new)) in merged.iter_mut().zip(&found).enumerate() {
+            let newer = newer.as_ref().and_then(|newer| newer.get(index));
+            if is_patch(release) && newer.is_some_and(|newer| is_same(newer, new)) {
+                continue;
+            }
+            match all.iter_mut().find(|a| is_same(a, new)) {
+                Some(result) => result
+                    .releases
+                    .splice(..0, new.releases.clone())
+                    .for_each(drop),
+                None => all.push(new.clone()),
             }
         }
+        newer = Some(found);
+    }
+    for all in &mut merged {
+        all.sort_by_key(|result| {
+            result
+                .releases
+                .iter()
+                .find_map(|r| r.parse::<Release>().ok())
+        });
     }
     let vector = |(case, results)| Vector { case, results };
     Ok(cases.into_iter().zip(merged).map(vector).collect())

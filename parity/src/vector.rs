@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use managed_by::Kind;
+use managed_by::{Kind, Release};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub struct Case {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidationResult {
-    /// Releases with this result, such as `1.37`.
+    /// Releases with this result, such as `1.37`. Patch releases such as `1.33.5` only if the next release has another result.
     pub releases: Vec<String>,
     /// Errors on the fields that this project validates, in upstream's order, without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -95,6 +95,23 @@ impl Case {
         }
         request
     }
+}
+
+impl Vector {
+    /// Returns the result of a release.
+    pub fn result(&self, release: Release) -> Option<&ValidationResult> {
+        let mut newer = Release::ALL.iter().filter(|newer| **newer >= release);
+        newer.find_map(|newer| {
+            let has_release =
+                |a: &&ValidationResult| a.releases.iter().any(|r| r == newer.as_str());
+            self.results.iter().find(has_release)
+        })
+    }
+}
+
+/// Returns true if the minor release has newer patch releases with other rules.
+pub(crate) fn is_patch(release: Release) -> bool {
+    release.as_str().matches('.').count() > 1
 }
 
 /// Names of the vector files.

@@ -8,14 +8,9 @@ use managed_by::{
     AdmissionRequest, Release, ReleaseSet, Settings, evaluate, exercised_rules, review, rules,
 };
 use managed_by_parity::generate::Generator;
-use managed_by_parity::vector::{self, ValidationResult, Vector};
+use managed_by_parity::vector::{self, Vector};
 use managed_by_parity::{cases, compare, default_release, difference, trace};
 use serde_json::{Value, json};
-
-fn result(results: Vec<ValidationResult>, release: Release) -> ValidationResult {
-    let has_release = |a: &ValidationResult| a.releases.iter().any(|r| r == release.as_str());
-    results.into_iter().find(has_release).unwrap()
-}
 
 fn vectors() -> Vec<Vector> {
     [vector::all().unwrap(), trace::vectors().unwrap()].concat()
@@ -35,8 +30,9 @@ fn vectors_match_the_cases() {
         assert_eq!(vectors.len(), count, "{file}: COUNTS");
         for Vector { case, results } in vectors {
             let releases = results.into_iter().flat_map(|a| a.releases);
-            let releases: BTreeSet<_> = releases.collect();
-            assert_eq!(releases.len(), Release::ALL.len(), "{}", case.name);
+            let releases: BTreeSet<_> = releases.map(|r| r.parse::<Release>().unwrap()).collect();
+            let minors: BTreeSet<_> = releases.into_iter().map(Release::minor).collect();
+            assert!(minors.into_iter().eq(30..=37), "{}", case.name);
             assert!(names.insert(case.name.clone()), "{}: twice", case.name);
         }
     }
@@ -52,14 +48,15 @@ fn library_matches_upstream() {
     let known = difference::read().unwrap();
     let evaluated = rules().iter().filter(|rule| !rule.is_for_manifests());
     let mut silent: Vec<_> = evaluated.filter(|rule| rule.is_upstream()).collect();
-    for Vector { case, results } in vectors() {
+    for vector in vectors() {
+        let case = &vector.case;
         let differs = known.iter().any(|d| case.name.starts_with(&d.prefix));
         for &release in Release::ALL {
-            let upstream = result(results.clone(), release);
+            let upstream = vector.result(release).unwrap();
             let settings = Settings::for_release(release).for_tools();
-            let library = compare::library_result(&case, &settings);
+            let library = compare::library_result(case, &settings);
             assert_eq!(
-                compare::is_same(&upstream, &library),
+                compare::is_same(upstream, &library),
                 !differs,
                 "{} on {release}: {library:?}",
                 case.name
@@ -81,7 +78,8 @@ fn library_matches_upstream() {
 #[test]
 fn create_with_status_matches_status_update_from_empty_status() {
     let mut count = 0_usize;
-    for Vector { mut case, results } in vectors() {
+    for vector in vectors() {
+        let mut case = vector.case.clone();
         let is_empty = |old: &Value| old.get("status").is_none_or(|s| *s == json!({}));
         let old = case
             .old_object
@@ -97,7 +95,7 @@ fn create_with_status_matches_status_update_from_empty_status() {
         spec.as_object_mut().map(|spec| spec.remove("managedBy"));
         case.object["spec"] = spec;
         for &release in Release::ALL {
-            let mut upstream = result(results.clone(), release).errors;
+            let mut upstream = vector.result(release).unwrap().errors.clone();
             // A negative counter is also a decrease from an empty status.
             upstream.retain(|e| !e.error.contains("cannot decrease"));
             let settings = Settings::for_release(release).for_tools();

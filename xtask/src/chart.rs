@@ -5,7 +5,6 @@
 //! `make generate` also renders `deploy/` from the chart, if Helm is installed.
 
 use anyhow::{Context as _, Result};
-use managed_by::Release;
 use managed_by_testing::{VALUES, VALUES_SCHEMA, read};
 use serde_json::{Value, from_str, json};
 
@@ -37,9 +36,9 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     let controllers = schema["properties"]["controllers"].as_object_mut();
     controllers.context("controllers")?.remove("minProperties");
     schema["properties"]["projects"]["properties"] = chart_values::schemas()?;
-    let releases = Release::ALL.iter().map(|release| release.as_str());
-    let releases: Vec<_> = ["auto", ""].into_iter().chain(releases).collect();
-    schema["properties"]["kubernetesVersion"] = json!({"enum": releases});
+    let version = settings::version_pattern();
+    schema["properties"]["kubernetesVersion"] =
+        json!({"type": "string", "pattern": format!("^(auto)?$|{version}")});
     schema["properties"]["settings"] =
         json!({"type": "object", "additionalProperties": false, "properties": others});
     for setting in PODS {

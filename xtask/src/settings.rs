@@ -1,5 +1,6 @@
 //! Generates the reference page and the JSON Schema of the settings.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
@@ -45,12 +46,11 @@ pub(crate) fn schema() -> Result<Value> {
         let values = values.iter().map(|value| json!(value));
         values.chain([Value::Null]).collect::<Value>()
     };
-    let releases: Vec<_> = Release::ALL.iter().map(|r| r.as_str()).collect();
     let kinds: Vec<_> = managed_by::workload_kinds().collect();
     let level = json!({"enum": or_null(&["deny", "warn", "off"])});
     let rules = rules().iter().map(|rule| (rule.id(), level.clone()));
     for (pointer, value) in [
-        ("kubernetes_version/enum", or_null(&releases)),
+        ("kubernetes_version/pattern", version_pattern().into()),
         (
             "reserved_value/enum",
             or_null(&names(ReservedValuePolicy::ALL)),
@@ -86,6 +86,13 @@ pub(crate) fn schema() -> Result<Value> {
         );
     }
     Ok(schema)
+}
+
+/// Returns the pattern of the versions that the library accepts, such as `1.36`, `1.36.3` and `v1.36.3+k3s1`.
+pub(crate) fn version_pattern() -> String {
+    let minors: BTreeSet<_> = Release::ALL.iter().map(|r| r.minor().to_string()).collect();
+    let minors = minors.into_iter().collect::<Vec<_>>().join("|");
+    format!(r"^v?1\.({minors})(\.(0|[1-9][0-9]{{0,8}})([-+].*)?)?$")
 }
 
 fn at<'s>(schema: &'s mut Value, pointer: &str) -> Result<&'s mut Value> {

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use managed_by::{Enforcement, Release, nearest, nearest_name, rule, rules};
+use managed_by::{Enforcement, nearest, nearest_name, rule, rules};
 
-use crate::release::{ReleaseSelector, parse_release};
+use crate::release::ReleaseSelector;
 
 /// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
 #[derive(Debug, Parser)]
@@ -203,9 +203,9 @@ pub(crate) struct ConformanceArgs {
     /// Name of the controller in managedBy, or a reserved value for objects that are not delegated
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) controller: String,
-    /// Evaluate only this release and newer ones
-    #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
-    pub(crate) since: Option<Release>,
+    /// Kubernetes releases to evaluate, such as 1.33.4,1.36.3 or 1.31+ (default: all)
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) kubernetes: Option<ReleaseSelector>,
     /// Write the report as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -284,8 +284,8 @@ pub(crate) struct EvaluationArgs {
     /// Policy settings, standalone or in a policy manifest
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all.
-    /// Releases 1.30 and 1.31 are evaluated with the feature gate `JobManagedBy` enabled; without it, they drop the field
+    /// Kubernetes release whose rules apply, such as 1.36.3, or 1.36 for its newest patch release; or several, each with its verdict:
+    /// 1.31-1.33, 1.33.4+, a list, or all. Releases 1.30 and 1.31 are evaluated with the feature gate `JobManagedBy` enabled; without it, they drop the field
     #[arg(long, value_name = "RELEASE")]
     pub(crate) kubernetes: Option<ReleaseSelector>,
     /// Enforcement of a rule: ID=deny, ID=warn or ID=off (repeatable)

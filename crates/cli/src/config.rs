@@ -20,7 +20,10 @@ use crate::release::ReleaseSelector;
 
 /// Pattern of releases, for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
 #[cfg(test)]
-const RELEASES: &str = r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+].+)$";
+const RELEASES: &str = concat!(
+    r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+][^,]+)",
+    r"(, *(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+][^,]+))*$",
+);
 
 /// Contents of the file. Command-line arguments have precedence.
 #[derive(Debug, Default, Deserialize)]
@@ -29,7 +32,8 @@ const RELEASES: &str = r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\
 struct Config {
     /// File with the policy's settings, standalone or in a policy manifest, relative to the directory of this file
     settings: Option<PathBuf>,
-    /// Kubernetes release whose rules apply, such as 1.36; or several, each with its verdict: 1.31-1.33, 1.31+ or all
+    /// Kubernetes release whose rules apply, such as 1.36.3, or 1.36 for its newest patch release; or several, each with its verdict:
+    /// 1.31-1.33, 1.33.4+, a list, or all
     #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = RELEASES)))]
     kubernetes: Option<ReleaseSelector>,
     /// Files and directories that lint and diff exclude, relative to the directory of this file
@@ -122,7 +126,7 @@ impl Config {
         args.deny_warnings |= self.deny_warnings && !args.allow_warnings;
         args.allow_empty |= self.allow_empty;
         args.settings = args.settings.take().or(self.settings);
-        args.kubernetes = args.kubernetes.or(self.kubernetes);
+        args.kubernetes = args.kubernetes.take().or(self.kubernetes);
     }
 
     /// Applies the defaults for files, the namespace, the baseline and evaluation.

@@ -2,15 +2,33 @@
 
 use std::str::FromStr;
 
-use managed_by::{ParseReleaseError, Release, ReleaseSet};
+use managed_by::{Release, ReleaseSet};
 use serde::Deserialize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// Releases in an argument.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) enum ReleaseSelector {
+pub(crate) struct ReleaseSelector {
+    pub(crate) selection: Selection,
+    /// Versions that are newer than each known patch release, with the release whose rules apply.
+    pub(crate) notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Selection {
     One(Release),
     /// Each of several releases, with its own verdict.
     Each(ReleaseSet),
+}
+
+impl ReleaseSelector {
+    /// Returns the selected releases.
+    pub(crate) fn releases(&self) -> ReleaseSet {
+        match self.selection {
+            Selection::One(release) => release.into(),
+            Selection::Each(releases) => releases,
+        }
+    }
 }
 
 impl TryFrom<String> for ReleaseSelector {
@@ -25,47 +43,108 @@ impl FromStr for ReleaseSelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = |e| format!("{e}, a range such as 1.31-1.33 or 1.31+, or all");
-        let one = |text| parse_release(text).map_err(expected);
-        let (first, last) = if text == "all" {
-            return Ok(Self::Each(ReleaseSet::all()));
-        } else if let Some(first) = text.strip_suffix('+') {
-            (one(first)?, None)
-        } else if let Some((first, last)) = text.split_once('-')
-            && (parse_release(text).is_err() || minor(last).is_some())
-        {
-            (one(first)?, Some(one(last)?))
-        } else {
-            return one(text).map(Self::One);
+        let mut notes = Vec::new();
+        let selection = match select(text, &mut notes) {
+            Ok(selection) => selection,
+            Err(_) if text.contains(',') => {
+                let mut all = ReleaseSet::default();
+                for part in text.split(',') {
+                    all = all.union(match select(part.trim(), &mut notes)? {
+                        Selection::One(release) => release.into(),
+                        Selection::Each(releases) => releases,
+                    });
+                }
+                Selection::Each(all)
+            }
+            Err(reason) => return Err(reason),
         };
-        let all = Release::ALL.iter().copied();
-        let set: ReleaseSet = all
-            .filter(|release| *release >= first && last.is_none_or(|last| *release <= last))
-            .collect();
-        match last {
-            Some(last) if set.is_empty() => Err(format!("{last} is before {first}")),
-            _ => Ok(Self::Each(set)),
-        }
+        Ok(Self { selection, notes })
     }
 }
 
-/// Parses a release as written by users, kubectl and clusters: `1.36`, `v1.36.3`, `v1.36.3-eks-abc`.
-pub(crate) fn parse_release(text: &str) -> Result<Release, ParseReleaseError> {
-    minor(text).unwrap_or(text).parse()
+fn select(text: &str, notes: &mut Vec<String>) -> Result<Selection, String> {
+    let mut one = |text: &str| -> Result<Release, String> {
+        let release = text.parse::<Release>().map_err(|e| {
+            format!("{e}, a range (1.31-1.33 or 1.31+), a list (1.33.4,1.36.3), or all")
+        })?;
+        notes.extend(note_newer_than_known(text));
+        Ok(release)
+    };
+    let (first, last) = if text == "all" {
+        return Ok(Selection::Each(ReleaseSet::all()));
+    } else if let Some(first) = text.strip_suffix('+') {
+        (first, None)
+    } else if let Some((first, last)) = text.split_once('-')
+        && (text.parse::<Release>().is_err() || last.starts_with("1.") || last.starts_with("v1."))
+    {
+        (first, Some(last))
+    } else {
+        return one(text).map(Selection::One);
+    };
+    let oldest = first_patch_release(one(first)?, first);
+    let since = ReleaseSet::since(oldest);
+    let Some(last) = last else {
+        return Ok(Selection::Each(since));
+    };
+    let newest = one(last)?;
+    if newest < oldest {
+        return Err(format!("{last} is before {first}"));
+    }
+    let through = |release: &Release| *release <= newest;
+    Ok(Selection::Each(since.iter().filter(through).collect()))
 }
 
-/// Returns the minor release of a version, such as `1.36`.
-fn minor(text: &str) -> Option<&str> {
-    let version = text.strip_prefix('v').unwrap_or(text);
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let (minor, patch) = match version.match_indices('.').nth(1) {
-        Some((dot, _)) => version.split_at_checked(dot)?,
-        None => (version, ".0"),
-    };
-    let patch = patch.get(1..)?.split(['-', '+']).next()?;
-    let (first, second) = minor.split_once('.')?;
-    [first, second, patch]
-        .into_iter()
-        .all(is_number)
-        .then_some(minor)
+/// Returns the first release of a minor release, if the text of a release has no patch version. A range begins there.
+fn first_patch_release(release: Release, text: &str) -> Release {
+    let is_minor = text.matches('.').count() == 1;
+    let mut all = Release::ALL.iter().copied();
+    let first = all.find(|first| first.minor() == release.minor());
+    first.filter(|_| is_minor).unwrap_or(release)
+}
+
+/// Returns a note about a version that is newer than each known patch release.
+pub(crate) fn note_newer_than_known(version: &str) -> Option<String> {
+    let release = version.parse::<Release>().ok()?;
+    let newest = release.newest_patch();
+    Release::is_newer_than_known(version)
+        .then(|| format!("{version}: unknown patch release, evaluated as {newest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReleaseSelector;
+
+    #[test]
+    fn selectors_select_releases() {
+        for (text, expected) in [
+            ("1.33", "1.33 from 1.33.6"),
+            ("1.33.4", "1.33.3 to 1.33.5"),
+            ("v1.33.5-eks-abc", "1.33.3 to 1.33.5"),
+            ("v1.33.6+k3s1", "1.33 from 1.33.6"),
+            ("1.33.99", "1.33 from 1.33.6"),
+            ("1.33.4+", "1.33.3 to 1.37"),
+            ("1.33+", "1.33 to 1.37"),
+            ("1.33.4-1.34", "1.33.3 to 1.34"),
+            ("1.33-1.34.0", "1.33 to 1.34.1"),
+            ("v1.33.4-eks-1-v1.34.0-eks-2", "1.33.3 to 1.33.5"),
+            ("1.33.4,1.36.3", "1.33.3 to 1.33.5, 1.36 from 1.36.2"),
+            ("1.30-1.31, 1.36+", "1.30 to 1.31, 1.36 to 1.37"),
+            ("all", "1.30 to 1.37"),
+        ] {
+            let selector = text.parse::<ReleaseSelector>().unwrap();
+            assert_eq!(selector.releases().to_string(), expected, "{text}");
+            assert_eq!(!selector.notes.is_empty(), text.contains("99"), "{text}");
+        }
+        for text in [
+            "",
+            "1.38",
+            "1.34-1.33",
+            "1.33,",
+            "1.29+",
+            "latest",
+            "1.36.3-1.99",
+        ] {
+            assert!(text.parse::<ReleaseSelector>().is_err(), "{text}");
+        }
+    }
 }

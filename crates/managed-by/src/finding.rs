@@ -94,21 +94,21 @@ impl BadValue<'_> {
     fn text(&self, release: Release) -> Option<String> {
         match self {
             Self::Omitted => None,
-            Self::Pointer(value) if release >= Release::V1_34 => Some(
+            Self::Pointer(value) if release.minor() >= 34 => Some(
                 value
                     .as_deref()
                     .map_or_else(|| "null".to_owned(), go::json_string),
             ),
             Self::Pointer(value) => Some(go::quote(value.as_deref().unwrap_or("null"))),
-            Self::NamedString(value) if release >= Release::V1_34 => Some(go::json_string(value)),
+            Self::NamedString(value) if release.minor() >= 34 => Some(go::json_string(value)),
             Self::String(value) | Self::NamedString(value) => Some(go::quote(value)),
             Self::Int(value) => Some(value.to_string()),
             Self::Int64(value) => Some(value.to_string()),
-            Self::Time(None) if release >= Release::V1_34 => Some("null".to_owned()),
+            Self::Time(None) if release.minor() >= 34 => Some("null".to_owned()),
             Self::Time(None) => Some("\"null\"".to_owned()),
-            Self::Time(Some(time)) if release >= Release::V1_34 => Some(time.json()),
+            Self::Time(Some(time)) if release.minor() >= 34 => Some(time.json()),
             Self::Time(Some(time)) => Some(time.go_string()),
-            Self::Uncounted(pods) if release >= Release::V1_34 => Some(uncounted_json(pods)),
+            Self::Uncounted(pods) if release.minor() >= 34 => Some(uncounted_json(pods)),
             Self::Uncounted(pods) => Some(uncounted_go(pods)),
         }
     }

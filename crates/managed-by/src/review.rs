@@ -11,7 +11,10 @@ use crate::finding::Finding;
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::object::custom::NestedManagedBy;
-use crate::release::{Release, ReleaseSet};
+use crate::release::{
+    FINDING_SETS, Release, ReleaseSet, STATUS_FINDING_SETS, STATUS_VERDICT_SETS,
+    TEMPLATE_FINDING_SETS, TEMPLATE_VERDICT_SETS,
+};
 use crate::request::{AdmissionRequest, Change, RequestTarget, UndecodedChange};
 use crate::rule::Context;
 use crate::rule::pods::{self, PodFindings};
@@ -184,25 +187,26 @@ fn evaluate_each<'a>(
 ) -> Evaluation<'a> {
     let context = |release| Context::new(request, kind, change, settings, release);
     let newest = context(Release::default());
-    let ranges = if newest.status.is_some() {
-        Release::STATUS_FINDING_RANGES
+    let sets = if newest.status.is_some() {
+        STATUS_FINDING_SETS
     } else if newest.validates_template() {
-        Release::TEMPLATE_FINDING_RANGES
+        TEMPLATE_FINDING_SETS
     } else {
-        Release::FINDING_RANGES
+        FINDING_SETS
     };
     let mut verdicts = Vec::new();
-    for last in ranges {
-        let evaluated = last.range(ranges).intersection(releases);
-        if evaluated.is_empty() {
+    for set in sets {
+        let evaluated = set.intersection(releases);
+        let Some(release) = evaluated.newest() else {
             continue;
-        }
-        let findings = catalog::run(&context(*last), false);
+        };
+        let findings = catalog::run(&context(release), false);
         for release in evaluated.iter() {
             let verdict = to_verdict(request, settings, findings.clone(), release);
-            verdicts.push((release.into(), verdict));
+            verdicts.push((release, verdict));
         }
     }
+    verdicts.sort_by_key(|(release, _)| *release);
     Evaluation::from_release_verdicts(request, verdicts)
 }
 
@@ -304,10 +308,10 @@ fn run_on_all_releases<'a>(
 ) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
     let newest = context(Release::default());
     let findings = catalog::run(&newest, false)?;
-    let ranges = if newest.status.is_some() {
-        Release::STATUS_VERDICT_RANGES
+    let sets = if newest.status.is_some() {
+        STATUS_VERDICT_SETS
     } else if newest.validates_template() {
-        Release::TEMPLATE_VERDICT_RANGES
+        TEMPLATE_VERDICT_SETS
     } else {
         return Ok(findings);
     };
@@ -320,32 +324,29 @@ fn run_on_all_releases<'a>(
     if findings.iter().any(is_unconditional_denial) {
         return Ok(findings);
     }
-    let mut findings_by_release = vec![(Release::default(), findings)];
-    for &release in ranges.iter().rev().skip(1) {
-        let findings = catalog::run(&context(release), true)?;
-        findings_by_release.push((release, findings));
+    // The last set contains the newest release.
+    let mut findings_by_set = vec![findings];
+    for set in sets.iter().rev().skip(1) {
+        let release = set.newest().unwrap_or_default();
+        findings_by_set.push(catalog::run(&context(release), true)?);
     }
-    let has_denial =
-        |(_, findings): &(Release, Vec<(Enforcement, Finding<'_>)>)| findings.iter().any(is_denial);
-    let is_unanimous = findings_by_release.iter().all(has_denial);
-    let is_never_denied = !findings_by_release.iter().any(has_denial);
+    let has_denial = |findings: &Vec<(Enforcement, Finding<'_>)>| findings.iter().any(is_denial);
+    let is_unanimous = findings_by_set.iter().all(has_denial);
+    let is_never_denied = !findings_by_set.iter().any(has_denial);
     if is_unanimous || is_never_denied {
-        return Ok(findings_by_release.swap_remove(0).1);
+        return Ok(findings_by_set.swap_remove(0));
     }
-    Ok(warn_on_disagreement(&findings_by_release, ranges))
+    let sets = sets.iter().rev().copied();
+    let findings_by_set: Vec<_> = sets.zip(findings_by_set.iter().map(|f| &**f)).collect();
+    Ok(warn_on_disagreement(&findings_by_set))
 }
 
 /// Merges findings of releases that disagree. Findings of version-dependent kube-apiserver checks become warnings with their
 /// releases.
 #[cold]
 fn warn_on_disagreement<'a>(
-    findings_by_release: &[(Release, Vec<(Enforcement, Finding<'a>)>)],
-    ranges: &[Release],
+    findings_by_set: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
 ) -> Vec<(Enforcement, Finding<'a>)> {
-    let findings_by_range: Vec<_> = findings_by_release
-        .iter()
-        .map(|(release, findings)| (release.range(ranges), &**findings))
-        .collect();
     let warn = |found: &MergedFinding<'a>| {
         let finding = found.finding().clone();
         if !finding.is_upstream() || !finding.rule().is_version_dependent() {
@@ -353,8 +354,5 @@ fn warn_on_disagreement<'a>(
         }
         (Enforcement::Warn, finding.with_releases(found.releases()))
     };
-    merge_findings(&findings_by_range)
-        .iter()
-        .map(warn)
-        .collect()
+    merge_findings(findings_by_set).iter().map(warn).collect()
 }

@@ -19,11 +19,6 @@ fn job(suspend: bool) -> Job {
     Job { spec: Some(spec), ..Job::default() }
 }
 
-fn minor(release: Release) -> u32 {
-    let (_, minor) = release.as_str().split_once('.').unwrap();
-    minor.parse().unwrap()
-}
-
 /// A Job in a cluster of a release, with the current time.
 struct Cluster {
     release: Release,
@@ -40,7 +35,7 @@ impl Cluster {
     fn reconcile(&mut self, progress: Progress) {
         self.seconds += 10;
         let now = Time(Timestamp::from_second(self.seconds).unwrap());
-        let status = Some(next(&self.job, progress, &now, minor(self.release)));
+        let status = Some(next(&self.job, progress, &now, self.release.minor().into()));
         let new = Job { status, ..self.job.clone() };
         let findings = JobChecker::new(self.release).status_update(&self.job, &new);
         assert_eq!(findings, [], "{:?}", new.status);
@@ -122,13 +117,13 @@ fn a_job_is_suspended_rescheduled_and_resumed() {
 
 /// The bug kubernetes-sigs/kueue#11614: a suspended Job without a status, which queues can't resume in 1.36.0 and 1.36.1.
 #[test]
-fn resuming_a_job_without_a_status_is_reported_in_1_36() {
+fn resuming_a_job_without_a_status_is_denied_by_1_36_1() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
         let findings = cluster.set_suspend(false, "a");
         let found: Vec<_> = findings.iter().map(|f| (f.rule().id(), f.enforcement())).collect();
-        let expected = [("job-spec/scheduling-directives", Enforcement::Warn)];
-        let expected = if release == Release::V1_36 { &expected[..] } else { &[] };
+        let expected = [("job-spec/scheduling-directives", Enforcement::Deny)];
+        let expected = if release == Release::V1_36_1 { &expected[..] } else { &[] };
         assert_eq!(found, expected, "{release}");
     }
 }

@@ -94,10 +94,9 @@ fn client(store: &Store, checks: &WriteCheckLayer) -> Client {
 async fn every_write_of_the_reconciler_is_accepted() {
     for &release in Release::ALL {
         let (store, checks) = (Store::new(), WriteCheckLayer::new(release));
-        let (_, minor) = release.as_str().split_once('.').unwrap();
         let context = Arc::new(Context {
             client: client(&store, &checks),
-            minor: minor.parse().unwrap(),
+            minor: release.minor().into(),
         });
         for progress in [
             json!({"active": 1}),

@@ -11,7 +11,7 @@ use managed_by::{ReleaseSet, nearest_name};
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
 
 use super::recording::{Errors, Recording};
-use super::settings::ResolvedSettings;
+use super::settings::{ResolvedSettings, print_notes};
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::conformance::{ConformanceReport, ReportBuilder, WriteLocation};
 use crate::exit::{CliError, ExitStatus};
@@ -28,8 +28,9 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     let mut builder = ReportBuilder::new(controller, &settings)
         .generated_at(generated_at()?)
         .recordings(recording.files.iter().map(|name| &**name));
-    if let Some(since) = args.since {
-        builder = builder.since(since);
+    if let Some(kubernetes) = &args.kubernetes {
+        print_notes(&kubernetes.notes);
+        builder = builder.releases(kubernetes.releases());
     }
     let mut replay = Replay::new(Evaluator::new(settings, None));
     let mut errors = Errors::new(&recording.files, Output::Text);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, Release, ReleaseSet,
-    Settings, evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Settings,
+    evaluate, exercised_rules, rules, with_kind,
 };
 use serde_json::Value;
 
@@ -37,8 +37,7 @@ pub(crate) struct ReportBuilder<'s> {
     controller: String,
     settings: Settings<'s>,
     provenance: Provenance,
-    /// Releases to evaluate, oldest first.
-    releases: &'static [Release],
+    releases: ReleaseSet,
     writes: u64,
     status_writes: u64,
     /// Number of skipped writes to objects of other controllers, by controller. The name is empty if the controller is unknown.
@@ -69,7 +68,7 @@ impl<'s> ReportBuilder<'s> {
                 version: env!("CARGO_PKG_VERSION"),
                 ..Provenance::default()
             },
-            releases: Release::ALL,
+            releases: ReleaseSet::all(),
             writes: 0,
             status_writes: 0,
             other_controller_writes: BTreeMap::new(),
@@ -79,11 +78,10 @@ impl<'s> ReportBuilder<'s> {
         }
     }
 
-    /// Restricts the report to a release and newer ones.
+    /// Restricts the report to some releases.
     #[must_use]
-    pub(crate) fn since(mut self, oldest: Release) -> Self {
-        let first = Release::ALL.partition_point(|release| *release < oldest);
-        self.releases = Release::ALL.get(first..).unwrap_or_default();
+    pub(crate) fn releases(mut self, releases: ReleaseSet) -> Self {
+        self.releases = releases;
         self
     }
 
@@ -112,11 +110,7 @@ impl<'s> ReportBuilder<'s> {
         value: &Value,
         location: &WriteLocation,
     ) -> Result<(), String> {
-        let evaluation = evaluate(
-            request,
-            &self.settings,
-            Some(self.releases.iter().copied().collect()),
-        );
+        let evaluation = evaluate(request, &self.settings, Some(self.releases));
         if let Decision::Denied { code: 400, message } = &evaluation.verdict().decision {
             return Err(message.clone());
         }
@@ -152,12 +146,12 @@ impl<'s> ReportBuilder<'s> {
             let results = self
                 .results
                 .entry(rule.id())
-                .or_insert_with(|| vec![ReleaseResult::default(); self.releases.len()]);
+                .or_insert_with(|| vec![ReleaseResult::default(); self.releases.iter().count()]);
             let denying = denials.iter().filter(|finding| finding.rule() == rule);
             let denying = denying.fold(ReleaseSet::default(), |all, finding| {
                 all.union(finding.releases())
             });
-            for (result, &release) in results.iter_mut().zip(self.releases) {
+            for (result, release) in results.iter_mut().zip(self.releases.iter()) {
                 let exists = rule.exists_in(release);
                 result.count_write(exists, is_exercised, denying.contains(release));
             }
@@ -205,7 +199,7 @@ impl<'s> ReportBuilder<'s> {
                 let results = rules.iter().filter_map(|rule| rule.results.get(*index));
                 results.map(|result| result.outcome).any(|o| o == outcome)
             });
-            has_outcome.map(|(_, &release)| release).collect()
+            has_outcome.map(|(_, release)| release).collect()
         };
         let denied_by = releases_with(Outcome::Denied);
         let conforms_to = if self.skipped == 0 {
@@ -232,7 +226,7 @@ impl<'s> ReportBuilder<'s> {
             format_version: 1,
             controller: self.controller,
             provenance: self.provenance,
-            releases: self.releases.iter().copied().collect(),
+            releases: self.releases,
             objects,
             writes: self.writes,
             status_writes: self.status_writes,

@@ -58,17 +58,18 @@ fn write_rules(report: &ConformanceReport, out: &mut String) -> fmt::Result {
         return Ok(());
     }
     write!(out, "| Rule |")?;
-    for release in report.releases.iter() {
-        write!(out, " {release} |")?;
+    let columns = report.columns();
+    for (releases, _) in &columns {
+        write!(out, " {releases} |")?;
     }
     write!(out, "\n| --- |")?;
-    for _ in report.releases.iter() {
+    for _ in &columns {
         write!(out, " --- |")?;
     }
     writeln!(out)?;
     for rule in rules {
         write!(out, "| {} |", rule_link(rule.rule))?;
-        for result in &rule.results {
+        for result in columns.iter().filter_map(|(_, i)| rule.results.get(*i)) {
             write!(out, " {result} |")?;
         }
         writeln!(out)?;

@@ -1,6 +1,6 @@
 //! Renders the report as one HTML page without scripts or external resources.
 
-use managed_by::Release;
+use managed_by::ReleaseSet;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::badge;
@@ -107,29 +107,36 @@ fn legend() -> Markup {
 }
 
 fn rules_table(report: &ConformanceReport) -> Markup {
+    let columns = report.columns();
     html! {
         div.scroll tabindex="0" role="region" aria-label="Rules and releases" {
             table {
                 thead {
                     tr {
                         th scope="col" { "Rule" }
-                        @for release in report.releases.iter() { th scope="col" { (release) } }
+                        @for (releases, _) in &columns { th scope="col" { (releases) } }
                     }
                 }
                 tbody {
-                    @for rule in report.rules_denied_first() { (rule_row(report, rule)) }
+                    @for rule in report.rules_denied_first() { (rule_row(report, &columns, rule)) }
                 }
             }
         }
     }
 }
 
-fn rule_row(report: &ConformanceReport, rule: &RuleResult) -> Markup {
+fn rule_row(
+    report: &ConformanceReport,
+    columns: &[(ReleaseSet, usize)],
+    rule: &RuleResult,
+) -> Markup {
     html! {
         tr {
             th scope="row" { (rule_link(rule.rule)) br; small { (inline_code(rule.title)) } }
-            @for (result, release) in rule.results.iter().zip(report.releases.iter()) {
-                (result_cell(*result, first_denied_write(report, rule.rule, release)))
+            @for (releases, index) in columns {
+                @if let Some(result) = rule.results.get(*index) {
+                    (result_cell(*result, first_denied_write(report, rule.rule, *releases)))
+                }
             }
         }
     }
@@ -150,11 +157,16 @@ fn result_cell(result: ReleaseResult, anchor: Option<String>) -> Markup {
     }
 }
 
-/// Returns the anchor of the first write on the page that a rule denies in a release.
-fn first_denied_write(report: &ConformanceReport, rule: &str, release: Release) -> Option<String> {
+/// Returns the anchor of the first write on the page that a rule denies in one of the releases.
+fn first_denied_write(
+    report: &ConformanceReport,
+    rule: &str,
+    releases: ReleaseSet,
+) -> Option<String> {
     let is_denied = |write: &RecordedWrite| {
         let mut denials = write.denials.iter();
-        denials.any(|denial| denial.rule == rule && denial.releases.contains(release))
+        denials
+            .any(|denial| denial.rule == rule && !denial.releases.intersection(releases).is_empty())
     };
     let mut objects = report.denied_objects.iter().enumerate();
     objects.find_map(|(object, history)| {

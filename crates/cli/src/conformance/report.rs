@@ -159,6 +159,22 @@ impl ConformanceReport {
         self.rules.iter().filter(is_untested)
     }
 
+    /// Returns the columns of the table of results: releases with the same results, and their index in the results of each rule.
+    pub(crate) fn columns(&self) -> Vec<(ReleaseSet, usize)> {
+        let mut columns: Vec<(ReleaseSet, usize)> = Vec::new();
+        for (index, release) in self.releases.iter().enumerate() {
+            let is_same = |(_, known): &&mut (ReleaseSet, usize)| {
+                let mut rules = self.rules.iter();
+                rules.all(|rule| rule.results.get(*known) == rule.results.get(index))
+            };
+            match columns.iter_mut().find(is_same) {
+                Some((releases, _)) => *releases = releases.union(release.into()),
+                None => columns.push((release.into(), index)),
+            }
+        }
+        columns
+    }
+
     /// Returns the rules; rules that deny a write come first.
     pub(crate) fn rules_denied_first(&self) -> impl Iterator<Item = &RuleResult> {
         let denying = self.rules.iter().filter(|rule| rule.is_denied());

@@ -49,13 +49,13 @@ fn recorded(stream: &str) -> Vec<Value> {
 #[test]
 fn job_controller_conforms_since_1_32() {
     let report = report("kubernetes.io/job-controller", &recorded("jobs-1.36"));
-    // 1.31 denies a suspended Job with `completions: 0` that finishes without `startTime`, and 1.30 denies `SuccessCriteriaMet` of
+    // 1.31 and some patch releases deny a suspended Job with `completions: 0` that finishes without `startTime`, and 1.30 denies `SuccessCriteriaMet` of
     // a Job that is not Indexed, see `docs/reference/job-status.md`.
     assert_eq!(
         report.headline(),
-        "status denied by 1.30 to 1.31, conforms to 1.32 to 1.37"
+        "status denied by 1.30 to 1.32.6, 1.33.0 to 1.33.2, conforms to 1.32 from 1.32.7, 1.33.3 to 1.37"
     );
-    let outcome = |rule: &str| result(&report, rule).results[7].outcome;
+    let outcome = |rule: &str| result(&report, rule).results.last().unwrap().outcome;
     assert_eq!(
         outcome("job-status/finished-with-active-pods"),
         Outcome::Passed
@@ -79,12 +79,12 @@ fn job_controller_conforms_since_1_32() {
             7,
         ),
     ] {
-        let result = result(&report, rule).results[7];
+        let result = result(&report, rule).results.last().unwrap();
         assert_eq!(result.exercised, writes, "{rule}");
     }
 }
 
-/// All writes are allowed since 1.31, and rules without a matching write are untested.
+/// 1.30, 1.36.0 and 1.36.1 deny writes, and rules without a matching write are untested.
 #[test]
 fn multikueue_conforms_with_untested_rules() {
     for (stream, writes, untested) in [
@@ -102,7 +102,7 @@ fn multikueue_conforms_with_untested_rules() {
         let report = report("kueue.x-k8s.io/multikueue", &recorded(stream));
         assert_eq!(
             report.headline(),
-            "status denied by 1.30, conforms to 1.31 to 1.37"
+            "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37"
         );
         assert_eq!(report.writes, writes, "{stream}");
         let rules: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
@@ -118,13 +118,13 @@ fn report_since_a_release_omits_older_releases() {
     let requests = recorded("multikueue-0.14-hub");
     let recording = || builder("kueue.x-k8s.io/multikueue");
     let all = report_from(recording(), &requests);
-    let since = report_from(recording().since(Release::V1_36), &requests);
-    let releases: ReleaseSet = [Release::V1_36, Release::V1_37].into_iter().collect();
+    let releases = ReleaseSet::since(Release::V1_36);
+    let since = report_from(recording().releases(releases), &requests);
     assert_eq!((since.releases, since.conforms_to), (releases, releases));
     assert_eq!(since.denied_objects, []);
     assert_eq!(since.rules.len(), all.rules.len());
     for (some, all) in since.rules.iter().zip(&all.rules) {
-        assert_eq!(some.results, all.results[6..], "{some:?}");
+        assert_eq!(some.results, all.results[12..], "{some:?}");
     }
 }
 
@@ -137,7 +137,7 @@ fn job_controller_of_multikueue_worker_conforms() {
     );
     assert_eq!(
         report.headline(),
-        "status denied by 1.30, conforms to 1.31 to 1.37"
+        "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37"
     );
     assert_eq!((report.writes, report.objects), (156, 27));
     assert!(report.other_controller_writes > 0, "JobSets");
@@ -213,14 +213,15 @@ fn denials_come_first() {
         &recorded("multikueue-0.14-hub"),
     );
     let rule = "job-status/success-criteria-met-non-indexed";
-    assert_ne!(report.rules[0].rule, rule);
-    assert_eq!(report.rules_denied_first().next().unwrap().rule, rule);
-    let headline = "status denied by 1.30, conforms to 1.31 to 1.37";
+    assert_ne!(report.rules[1].rule, rule);
+    assert_eq!(report.rules_denied_first().nth(1).unwrap().rule, rule);
+    let headline =
+        "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37";
     for text in [report.html(), report.markdown()] {
         let position = |part: &str| text.find(part).unwrap();
         let denied = position(&format!("{rule}.md"));
         assert!(position(headline) < denied);
-        assert!(denied < position(&format!("{}.md", report.rules[0].rule)));
+        assert!(denied < position(&format!("{}.md", report.rules[1].rule)));
     }
     assert!(report.badge().unwrap().contains(headline));
 }

@@ -16,7 +16,7 @@ import { forget, save, loadSaved } from "./saved.js";
 import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
 import { NARROW } from "./state-diagram.js";
 import { restoreTheme, switchThemeWith } from "./theme.js";
-import { showEvaluation, showFailure } from "./view.js";
+import { releaseRange, showEvaluation, showFailure } from "./view.js";
 import { toYaml } from "./yaml.js";
 
 restoreTheme();
@@ -83,13 +83,13 @@ function readInput(): Input {
 
 /** Fills the list of releases, newest first. The last option evaluates the settings unchanged. */
 function fillReleases(): void {
-  release.replaceChildren(...releases().reverse().map((name) => new Option(name, name)), new Option("", SETTINGS));
+  release.replaceChildren(...releases().reverse().map((name) => new Option(releaseRange([name]), name)), new Option("", SETTINGS));
   release.value = NEWEST;
 }
 
 /** Labels the last option with the release in the settings. */
 function labelSettingsRelease(): void {
-  const version = /(?:^|[{,\s])["']?kubernetes_version["']?\s*:\s*["']?([\d.]+)/m.exec(editors.settings.text)?.[1];
+  const version = /(?:^|[{,\s])["']?kubernetes_version["']?\s*:\s*["']?([\w.+-]+)/m.exec(editors.settings.text)?.[1];
   const label = version === undefined ? "settings without kubernetes_version" : `${version}, from the settings`;
   const option = release.options[release.length - 1];
   if (option !== undefined && option.text !== label) {

@@ -1,5 +1,5 @@
 // The result panel: objects, verdict, kubectl output, findings with their rules, releases and state diagram.
-import { explain, type Finding, type ObjectVerdict, type Verdict } from "managed-by/web";
+import { explain, type Finding, type ObjectVerdict, releases as allReleases, type Verdict } from "managed-by/web";
 import { type Entry, type Evaluation, MAX_LISTED } from "./evaluation.js";
 import { h, inlineMarkdown, markdown } from "./dom.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
@@ -195,15 +195,36 @@ function messageOf(finding: Finding): string {
   return releases === undefined ? text : `${text} (kube-apiserver ${releaseRange(releases)} denies it)`;
 }
 
-/** Formats consecutive releases as a range: `1.30 to 1.37`. */
-function releaseRange(releases: string[]): string {
-  const [first, last] = [releases[0] ?? "", releases.at(-1) ?? ""];
-  const isConsecutive = releases.every((release, index) => minor(release) === minor(first) + index);
-  return first === last ? first : isConsecutive ? `${first} to ${last}` : releases.join(", ");
+/** Formats releases as ranges: `1.30 to 1.31, 1.32.0 to 1.32.6, 1.33 from 1.33.6, 1.34.2 to 1.37`. */
+export function releaseRange(releases: string[]): string {
+  const all = allReleases();
+  const runs: [string, string][] = [];
+  all.forEach((release, index) => {
+    const run = runs.at(-1);
+    if (releases.includes(release) && run !== undefined && run[1] === all[index - 1]) {
+      run[1] = release;
+    } else if (releases.includes(release)) {
+      runs.push([release, release]);
+    }
+  });
+  return runs.map(([first, last]) => formatRun(first, last)).join(", ");
 }
 
-function minor(release: string): number {
-  return Number(release.split(".")[1]);
+/** Formats consecutive releases. A release such as `1.33.5` is the patch releases after the release before it, up to 1.33.5. */
+function formatRun(first: string, last: string): string {
+  const minor = minorOf(first);
+  const before = allReleases()[allReleases().indexOf(first) - 1] ?? "";
+  const patch = minorOf(before) === minor ? Number(before.split(".")[2]) + 1 : 0;
+  const from = `${minor}.${patch}`;
+  if (last === minor) {
+    return patch === 0 ? minor : `${minor} from ${from}`;
+  }
+  const start = patch === 0 && minorOf(last) !== minor ? minor : from;
+  return start === last ? last : `${start} to ${last}`;
+}
+
+function minorOf(release: string): string {
+  return release.split(".", 2).join(".");
 }
 
 function releases(evaluated: ObjectVerdict, selected: string, actions: Actions): HTMLElement[] {
@@ -214,7 +235,7 @@ function releases(evaluated: ObjectVerdict, selected: string, actions: Actions):
     const outcome = outcomeOf(verdict);
     const text = { Allowed: "passes", Warned: "warns", Denied: "denies" }[outcome];
     const title = verdict.message ?? verdict.warnings.join("\n");
-    const label = [h("span", { class: "release" }, release), " ", h("span", { class: "verdict" }, text)];
+    const label = [h("span", { class: "release" }, releaseRange([release])), " ", h("span", { class: "verdict" }, text)];
     const button = h("button", { type: "button", id: `release-${release}`, "aria-pressed": String(release === selected), title, onclick: () => actions.selectRelease(release) }, ...label);
     return h("li", { class: outcome.toLowerCase() }, button);
   });

@@ -100,13 +100,13 @@ test("an update is evaluated against the old object, and shows the changes", asy
 test("releases and states of a Job are displayed", async () => {
   await onPage(async (page) => {
     await select(page, "#example", "status/03-terminal-condition-taken-back");
-    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), Array(8).fill("denies"));
+    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), Array(14).fill("denies"));
     const picture = page.locator("svg.diagram");
     assert.match(await picture.getAttribute("aria-label"), /from Failed to Failing: forbidden/);
     assert.equal(await picture.locator(".transition.forbidden").count(), 1);
     assert.equal(await picture.locator(".transition.usual").count(), 8);
     await select(page, "#example", "status/01-running-job-completes");
-    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["denies", ...Array(7).fill("passes")]);
+    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["denies", ...Array(13).fill("passes")]);
     assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
     await select(page, "#example", "kinds/04-jobset-with-a-reverted-outcome");
     assert.equal(await picture.count(), 0);
@@ -201,7 +201,7 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     await paste(page, complete);
     // Complete without SuccessCriteriaMet is allowed only in 1.30.
     assert.match(await outcome(page), /^Denied/);
-    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["passes", ...Array(7).fill("denies")]);
+    assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["passes", ...Array(13).fill("denies")]);
     assert.equal(await page.locator('.releases [aria-pressed="true"]').innerText(), "1.37\ndenies");
     assert.match(await page.locator("svg.diagram").getAttribute("aria-label"), /this update is denied/);
     await page.getByRole("button", { name: "1.30 passes" }).click();

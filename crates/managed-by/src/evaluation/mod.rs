@@ -94,10 +94,11 @@ impl<'a> Evaluation<'a> {
     /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share a [`ReleaseVerdict`].
     pub(crate) fn from_release_verdicts(
         request: &AdmissionRequest<'_>,
-        verdicts: Vec<(ReleaseSet, Verdict<'a>)>,
+        verdicts: Vec<(Release, Verdict<'a>)>,
     ) -> Self {
         let mut release_verdicts: Vec<ReleaseVerdict<'a>> = Vec::new();
-        for (releases, verdict) in verdicts {
+        for (release, verdict) in verdicts {
+            let releases = release.into();
             match release_verdicts
                 .iter_mut()
                 .find(|known| known.verdict == verdict)

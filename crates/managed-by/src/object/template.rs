@@ -139,7 +139,7 @@ impl Comparison {
         let mut affinities = POD_AFFINITIES.iter();
         let uses_keys = |(name, _): &(&str, _)| member(affinity, name).is_some_and(uses_keys);
         Self {
-            drops_keys: release < Release::V1_31 && !affinities.any(uses_keys),
+            drops_keys: release.minor() < 31 && !affinities.any(uses_keys),
         }
     }
 

@@ -235,11 +235,11 @@ impl SettingsError {
     #[cold]
     #[inline(never)]
     pub(super) fn invalid_version(path: &Path<'_>, got: Raw<'_>) -> Self {
-        let [first, last] = [Release::ALL.first(), Release::ALL.last()]
-            .map(|release| release.copied().unwrap_or_default());
         let text = format!(
-            "Unsupported value: {}: supported values: \"{first}\" to \"{last}\"",
-            DisplayValue(got)
+            "Unsupported value: {}: supported values: \"{}\" to \"{}\", or a patch release such as \"1.36.1\"",
+            DisplayValue(got),
+            Release::OLDEST,
+            Release::default()
         );
         let reason = if got.json_type() == Type::Number {
             // YAML parses 1.30 as the number 1.3.
@@ -251,8 +251,10 @@ impl SettingsError {
             Rejection::with_suggestion(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
             // Newest first, because the first candidate wins a tie: "1.37" is suggested for "1.38", not "1.30".
-            let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
-            Rejection::with_nearest(text, minor(&word), &releases)
+            let newest_first = Release::ALL.iter().rev();
+            let minors = newest_first.filter(|release| release.is_last_of_minor());
+            let minors: Vec<_> = minors.map(|release| release.as_str()).collect();
+            Rejection::with_nearest(text, minor(&word), &minors)
         } else {
             text.into()
         };

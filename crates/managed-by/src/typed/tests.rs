@@ -193,9 +193,9 @@ fn releases_with_different_messages_are_listed_separately() {
     };
     assert_eq!(
         finding.to_string(),
-        "1.33: status.completionTime: Invalid value: 1970-01-01 00:00:06 +0000 UTC: completionTime cannot be mutated \
+        "1.33 from 1.33.6: status.completionTime: Invalid value: 1970-01-01 00:00:06 +0000 UTC: completionTime cannot be mutated \
          [job-status/completion-time-changed]\n\
-         1.34: status.completionTime: Invalid value: \"1970-01-01T00:00:06Z\": field is immutable \
+         1.34 from 1.34.2: status.completionTime: Invalid value: \"1970-01-01T00:00:06Z\": field is immutable \
          [job-status/completion-time-changed]"
     );
     let findings = JobChecker::new(Release::V1_33).status_update(&old, &new);

@@ -15,7 +15,7 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
         include_str!("scheduling-directives.md"),
         Upstream::in_function("validatePodTemplateUpdate (pkg/apis/batch/validation)")
             .with_option("AllowMutableSchedulingDirectives")
-            .changed_in(Release::V1_36),
+            .changed_in(Release::V1_36_1),
     )
     .with_default(Enforcement::Off)
     .for_jobs(),
@@ -49,16 +49,12 @@ impl<'a> SuspendedJobUpdate<'a> {
     fn may_change(&self, release: Release) -> bool {
         let status = &self.old.status;
         let is_not_started = status.start_time.is_none();
-        if release < Release::V1_36 {
+        if release.minor() < 36 {
             return is_not_started;
         }
-        status.active == 0 && (is_not_started || self.has_suspended_condition())
-    }
-
-    /// Returns true if the controller has set the condition `Suspended`.
-    fn has_suspended_condition(&self) -> bool {
-        let conditions = self.old.status.conditions;
-        conditions.is_true(ConditionTypes::SUSPENDED)
+        let is_suspended = status.conditions.is_true(ConditionTypes::SUSPENDED);
+        let is_exempt = is_not_started && release != Release::V1_36_1;
+        status.active == 0 && (is_suspended || is_exempt)
     }
 }
 
@@ -83,19 +79,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     }
     if !has_same_affinity(new, old, release) {
         // If the scheduling directives may change, 1.36 compares the rest of the pod spec only.
-        let path = if release < Release::V1_36 {
+        let path = if release.minor() < 36 {
             TEMPLATE
         } else {
             POD_SPEC
         };
         findings.push(immutable(path, "field is immutable"));
-    } else if release == Release::V1_36
-        && !job.has_suspended_condition()
-        && !has_same_directives(new, old, release)
-    {
-        findings.warn(immutable(
-            TEMPLATE,
-            "kube-apiserver 1.36.0 and 1.36.1 accept this change only with the condition Suspended=True",
-        ));
     }
 }

@@ -4,7 +4,9 @@ use super::{JobStatusChange, VALIDATE_STATUS, VALIDATE_STATUS_UPDATE, rule};
 use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, JobStatus};
-use crate::release::Release;
+use crate::release::{
+    MUTABLE_START_TIME_ON_RESUME, OPTIONAL_START_TIME_WITHOUT_COMPLETIONS, Release,
+};
 use crate::rule::{Check, CheckFn, Findings};
 
 const START: &str = "status.startTime";
@@ -66,7 +68,7 @@ pub(crate) static COMPLETION_BEFORE_START: Check = Check::new(
 fn completion_before_start<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let times = status.new.start_time.zip(status.new.completion_time);
     if times.is_some_and(|(start, completion)| completion < start) {
-        let detail = if status.release < Release::V1_34 {
+        let detail = if status.release.minor() < 34 {
             "completionTime cannot be set before startTime"
         } else {
             "must be equal to or after `startTime`"
@@ -82,7 +84,7 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
         include_str!("finished-without-start-time.md"),
         Upstream::in_function(VALIDATE_STATUS)
             .with_option("RejectFinishedJobWithoutStartTime")
-            .changed_in(Release::V1_32),
+            .changed_in(Release::V1_32_9),
     ),
     CheckFn::JobStatus(finished_without_start),
 )
@@ -91,7 +93,8 @@ pub(crate) static FINISHED_WITHOUT_START: Check = Check::new(
 
 fn finished_without_start<'a>(status: &JobStatusChange<'a>, findings: &mut Findings<'a>) {
     let nothing_to_start = status.spec.suspend && status.spec.completions() == Some(0);
-    let exempt = nothing_to_start && status.release >= Release::V1_32;
+    let exempt =
+        nothing_to_start && OPTIONAL_START_TIME_WITHOUT_COMPLETIONS.contains(status.release);
     if status.is_finished() && !exempt && status.new.start_time.is_none() {
         let detail = "startTime is required for finished job";
         findings.push(FieldError::required(START, detail));
@@ -121,7 +124,7 @@ fn completion_changed<'a>(
         && old.completion_time.is_some()
         && status.new.completion_time.is_some()
     {
-        let detail = if status.release < Release::V1_34 {
+        let detail = if status.release.minor() < 34 {
             "completionTime cannot be mutated"
         } else {
             "field is immutable"
@@ -155,9 +158,9 @@ fn start_changed<'a>(
     }
     let resuming = old.conditions.is_true(ConditionTypes::SUSPENDED)
         && status.new.conditions.is_false(ConditionTypes::SUSPENDED);
-    let exempt = resuming && status.release >= Release::V1_32;
+    let exempt = resuming && MUTABLE_START_TIME_ON_RESUME.contains(status.release);
     if !exempt {
-        findings.push(if status.release < Release::V1_36 {
+        findings.push(if status.release.minor() < 36 {
             FieldError::required(START, "startTime cannot be removed for unsuspended job")
         } else {
             let detail = "field is immutable for unsuspended job once set";

@@ -4,7 +4,6 @@ use super::{JobStatusChange, VALIDATE_STATUS, rule};
 use crate::description::Upstream;
 use crate::finding::{BadValue, FieldError};
 use crate::object::job::{ConditionTypes, Uncounted};
-use crate::release::Release;
 use crate::rule::{Check, CheckFn, Findings};
 use crate::sorted::Sorted;
 
@@ -85,7 +84,7 @@ fn finished_with_uncounted_pods<'a>(status: &JobStatusChange<'a>, findings: &mut
         && let Some(pods) = &status.new.uncounted
         && !pods.is_empty()
     {
-        let detail = if status.release < Release::V1_34 {
+        let detail = if status.release.minor() < 34 {
             "uncountedTerminatedPods needs to be empty for finished job"
         } else {
             "must be empty for finished job"

@@ -3,7 +3,6 @@
 use crate::description::{Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
 use crate::kind::ValueConstraint;
-use crate::release::Release;
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::upstream::names::{MAX_MANAGED_BY, MAX_SUBDOMAIN, is_path, is_subdomain};
 
@@ -58,7 +57,7 @@ pub(super) fn validate<'a>(context: &Context<'a>, value: &'a str, findings: &mut
     }
     if value.len() > MAX_MANAGED_BY {
         // Before 1.32, `field.TooLongMaxLength` had its own message text.
-        let detail = if context.release < Release::V1_32 {
+        let detail = if context.release.minor() < 32 {
             "may not be longer than 63"
         } else {
             "may not be more than 63 bytes"
