@@ -95,7 +95,7 @@ projects:
   appwrapper: {statusWriters: ["system:serviceaccount:appwrapper-system:appwrapper-controller-manager"]}
 EOF
     offline --values "$CHART/ci/$policy-values.yaml" --values "$CHART/ci/offline-values.yaml" --values - >plain.json <<EOF
-kubernetesVersion: "1.36"
+kubernetesVersion: 1.36.3
 projects:
   jobset: {enabled: true, statusWriters: ["$JOBSET"]}
   appwrapper: {enabled: true, statusWriters: ["system:serviceaccount:appwrapper-system:appwrapper-controller-manager"]}

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::{
-    EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, Rule, RuleCategory, ValueConstraint, kinds,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, ReleaseSet, Rule, RuleCategory, ValueConstraint, kinds,
     rule, rules,
 };
 use managed_by_testing::CEL_RULES;
 use serde::Serialize;
-use serde_json::to_string;
+use serde_json::{json, to_string};
 
 use crate::generated::Generated;
 
@@ -107,6 +107,10 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
 fn library() -> Result<String> {
     let mut text = "# Generated from the library (make generate): its kinds and rules, for the templates. files/projects.yaml has the accounts.\n".to_owned();
     let newest = Release::ALL.last().context("no releases")?;
+    let releases = Release::ALL.iter().map(|&release| {
+        let name = ReleaseSet::from(release).to_string();
+        to_string(&json!({"name": name, "newestPatch": release.newest_patch()}))
+    });
     let [multikueue] = EXTERNAL_CONTROLLERS else {
         anyhow::bail!("the templates expect that MultiKueue is the only external controller");
     };
@@ -126,6 +130,11 @@ fn library() -> Result<String> {
         write!(text, "\n# {comment}\n{key}:\n")?;
         rows.iter().try_for_each(|row| writeln!(text, "  - {row}"))
     };
+    list(
+        "Releases, with the newest patch release that is known to have the rules. The last one of a minor release also applies to newer ones.",
+        "releases",
+        releases.collect::<Result<_, _>>()?,
+    )?;
     let rows = kinds().iter().map(|kind| to_string(&KindRow::from(*kind)));
     list(
         "Kinds. The path is the one of managedBy, `templates` are further paths that matter, and `pruned` are versions whose schema lacks the field.",

@@ -11,7 +11,30 @@ unsupported releases.
 {{- else -}}
 {{- $version := semver .Capabilities.KubeVersion.Version -}}
 {{- $newest := semver (include "managed-by.newestRelease" .) -}}
-{{- if le (int $version.Minor) (int $newest.Minor) -}}{{- printf "%d.%d" $version.Major $version.Minor -}}{{- end -}}
+{{- if le (int $version.Minor) (int $newest.Minor) -}}{{- printf "%d.%d.%d" $version.Major $version.Minor $version.Patch -}}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Describes the release whose rules apply: (list . VERSION), where VERSION is the setting `kubernetes_version`. */}}
+{{- define "managed-by.describeVersion" -}}
+{{- $version := index . 1 -}}
+{{- if $version -}}
+{{- $semver := semver $version -}}
+{{- $patch := regexMatch "[.].*[.]" $version | ternary (int $semver.Patch) 1000 -}}
+{{- $release := dict -}}
+{{- $newest := dict -}}
+{{- range (include "managed-by.library" (index . 0) | fromYaml).releases -}}
+  {{- $known := semver .newestPatch -}}
+  {{- if eq (int $known.Minor) (int $semver.Minor) -}}
+    {{- $newest = . -}}
+    {{- if and (not $release) (le $patch (int $known.Patch)) -}}{{- $release = . -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $version -}}
+{{- if $release -}}{{- printf ", with the rules of %s" $release.name -}}
+{{- else -}}{{- printf ", with the rules of %s, the newest known patch release" $newest.newestPatch -}}{{- end -}}
+{{- else -}}
+no release, so a Job status is denied only if every release denies it
 {{- end -}}
 {{- end }}
 
