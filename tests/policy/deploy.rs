@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use managed_by::{Settings, kinds};
+use managed_by::kinds;
 use managed_by_testing::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -381,65 +381,6 @@ fn versions_match() {
     let newest = newest.unwrap();
     let is_this = newest.starts_with(&format!("{VERSION} ("));
     assert!(newest == "Unreleased" || is_this, "{newest}");
-}
-
-/// The UI has a question for each setting, in order.
-#[test]
-fn ui_questions_match_the_settings() {
-    let keys: Vec<_> = managed_by::settings_keys().collect();
-    assert_eq!(questions("questions-ui.yml"), keys);
-}
-
-/// The UI of the pods policy has a question for each setting that this policy reads.
-#[test]
-fn ui_questions_of_the_pods_policy_match_its_settings() {
-    let variables = questions("pods/questions-ui.yml");
-    assert_eq!(variables, ["on_lookup_failure", "exempt", "rules"]);
-    let readme = fs::read_to_string(root("pods/README.md")).unwrap();
-    for variable in variables {
-        assert!(readme.contains(&format!("| `{variable}` | ")), "{variable}");
-    }
-}
-
-/// Checks the questions in a file, and returns their variables.
-///
-/// The options are values that the policy accepts, and the defaults are the policy's.
-fn questions(file: &str) -> Vec<String> {
-    let questions = &yaml(file)[0]["questions"];
-    let questions = questions.as_array().unwrap();
-    let mut defaults = json!({});
-    for question in questions {
-        let variable = question["variable"].as_str().unwrap();
-        for key in ["tooltip", "group", "label", "type"] {
-            assert!(question[key].is_string(), "{variable}: {key}");
-        }
-        for option in question["options"].as_array().into_iter().flatten() {
-            assert_accepted(&json!({variable: option}));
-        }
-        if question["type"] == "enum" {
-            let verdict = GUEST.validate_settings(&json!({variable: "x"})).unwrap();
-            let message = verdict.message.unwrap();
-            let options = question["options"].as_array().unwrap().iter();
-            let options: Vec<_> = options.map(|option| option.as_str().unwrap()).collect();
-            let supported = match (variable, &*options) {
-                ("kubernetes_version", [first, .., last]) => format!("\"{first}\" to \"{last}\""),
-                _ => options.join(", "),
-            };
-            assert!(
-                message.contains(&format!("supported values: {supported}")),
-                "{message}"
-            );
-        }
-        defaults[variable] = question["default"].clone();
-    }
-    assert_accepted(&defaults);
-    let defaults = defaults.to_string();
-    assert_eq!(
-        Settings::from_json(defaults.as_bytes()).unwrap(),
-        Settings::default()
-    );
-    let variables = questions.iter().map(|q| q["variable"].as_str().unwrap());
-    variables.map(ToOwned::to_owned).collect()
 }
 
 /// `make artifacthub` adds `createdAt` to a release. The committed files do not have it.
