@@ -55,7 +55,7 @@ noop.wasm: $(RUST_SOURCES) | setup
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
 	cp $(MODULES)/managed_by_noop.wasm $@
 
-annotated-policy.wasm: policy.wasm policy-metadata.yml target/readme/README.md ## Build the policy
+annotated-policy.wasm: policy.wasm policy-metadata.yml usage.md ## Build the policy
 	$(annotate)
 
 annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml target/readme/pods/README.md # Build the pods policy
@@ -68,7 +68,7 @@ annotated-noop.wasm: noop.wasm crates/noop/metadata.yml crates/noop/README.md # 
 target/readme/%: % crates/testing/src/readme.rs | setup
 	@mkdir -p $(@D) && $(XTASK) readme $< > $@.new && mv $@.new $@
 
-# Add metadata and README to a module.
+# Add metadata and the usage text to a module.
 define annotate
 @if command -v kwctl >/dev/null; then \
 	kwctl annotate --metadata-path $(word 2,$^) --usage-path $(word 3,$^) --output-path $@ $<; \

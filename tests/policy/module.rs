@@ -3,6 +3,7 @@
 use crate::support::{GUEST, module, root};
 use managed_by_testing::metadata::{self, Metadata};
 use managed_by_testing::{Error, Policy, module as inspect, readme};
+use serde_json::Value;
 
 #[test]
 fn module_imports_only_wapc() {
@@ -17,7 +18,7 @@ fn module_imports_only_wapc() {
 #[test]
 fn metadata_can_be_read_back() {
     for (built, metadata, usage) in [
-        ("annotated-policy.wasm", "policy-metadata.yml", "README.md"),
+        ("annotated-policy.wasm", "policy-metadata.yml", "usage.md"),
         (
             "annotated-pods-policy.wasm",
             "pods/metadata.yml",
@@ -46,6 +47,35 @@ fn metadata_can_be_read_back() {
             assert_eq!(annotations[key], *value, "{built}: {key}");
         }
     }
+}
+
+/// `kwctl inspect` prints the usage text in a terminal.
+#[test]
+fn usage_is_short_and_its_examples_work() {
+    for file in ["usage.md", "pods/README.md"] {
+        let usage = readme::with_absolute_links(file).unwrap();
+        assert!(usage.lines().count() <= 120, "{file}");
+        for markup in ["<!--", "<details", "![", "badge"] {
+            assert!(!usage.contains(markup), "{file}: {markup}");
+        }
+    }
+    let usage = std::fs::read_to_string(root("usage.md")).unwrap();
+    for key in managed_by::settings_keys() {
+        assert!(usage.contains(&format!("- `{key}`: ")), "{key}");
+    }
+    let block = |language: &str| {
+        let (_, rest) = usage.split_once(&format!("```{language}\n")).unwrap();
+        rest.split_once("\n```").unwrap().0
+    };
+    let settings: Value = serde_yaml_ng::from_str(block("yaml")).unwrap();
+    let response = GUEST.validate_settings(&settings).unwrap();
+    assert_eq!(response.message, None);
+
+    let request: Value = serde_json::from_str(block("json")).unwrap();
+    let (_, command) = usage.split_once("--settings-json '").unwrap();
+    let settings: Value = serde_json::from_str(command.split('\'').next().unwrap()).unwrap();
+    let response = GUEST.validate(&request, &settings).unwrap();
+    assert_eq!(response.message(), block("text"));
 }
 
 #[test]

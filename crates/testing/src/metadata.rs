@@ -95,7 +95,7 @@ impl Metadata {
     }
 }
 
-/// Adds metadata to a module, like `kwctl annotate`, with the module's protocol version and the README as usage.
+/// Adds metadata to a module, like `kwctl annotate`, with the module's protocol version and the usage text.
 ///
 /// # Errors
 /// If the module already has metadata, or does not return its protocol version.
