@@ -55,6 +55,24 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   done
 }
 
+# docs/tasks/policy-server.md
+@test "policy groups: a denial's message is a cause, warnings and annotations are dropped, and the log has the use of an exemption" {
+  jq -n --argjson policy "$(policy_in_protect_mode '{"role": "worker", "exempt": {"users": ["ana"]}}')" '
+    {single: $policy, group: {policies: {ours: ($policy | del(.policyMode))}, expression: "ours()", message: "rejected by the group"}}' | start_policy_server groups
+  # review POLICY USER
+  review() {
+    jq --arg user "$2" '.request.userInfo.username = $user | .request.operation = "CREATE" | .request |= del(.oldObject) | .request.object.spec.managedBy = "acme.io/runner"' "$CHANGED" >body.json
+    curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" --data @body.json "$(<"$RUN/groups/url")/validate/$1"
+  }
+  review single ben | jq -e '.response | (.allowed | not) and .status.code == 403 and (.status.message | contains("[managed-by/delegation]")) and .auditAnnotations.denied != null'
+  review group ben | jq -e '.response | (.allowed | not) and .status.code == null and .status.message == "rejected by the group" and .auditAnnotations == null and
+    (.status.details.causes[0] | .field == "spec.policies.ours" and (.message | contains("[managed-by/delegation]")))'
+  review single ana | jq -e '.response | .allowed and (.warnings[0] | contains("is exempt")) and (.auditAnnotations.exempted | contains("managed-by/delegation"))'
+  review group ana | jq -e '.response | .allowed and .warnings == null and .auditAnnotations == null'
+  grep 'managed-by/delegation would have denied this, but user .*ana.* is exempt' "$RUN/groups.log" >used
+  grep 'rejected by the group' used
+}
+
 @test "hostile bodies: rejected, and the next request gets a response" {
   code() { post "/validate/settings-0" "$1" --output response --write-out '%{http_code}'; }
   review() { jq -c "$1" "$CHANGED"; }

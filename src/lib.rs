@@ -45,7 +45,18 @@ fn validate(payload: &[u8]) -> CallResult {
 }
 
 fn encode_response(verdict: Verdict<'_>) -> CallResult {
+    log_exemption(&verdict);
     Ok(serde_json::to_vec(&ValidationResponse(verdict))?)
+}
+
+/// Logs the use of an exemption, because PolicyServer drops the warnings and annotations of the policies in a group.
+fn log_exemption(verdict: &Verdict<'_>) {
+    let is_exempted = |(key, _): &(&str, String)| *key == "exempted";
+    if verdict.audit_annotations.iter().any(is_exempted) {
+        for warning in &verdict.warnings {
+            guest::console_log(warning);
+        }
+    }
 }
 
 fn validate_settings(payload: &[u8]) -> CallResult {
