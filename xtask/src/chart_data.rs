@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::{
-    EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, ReleaseSet, Rule, RuleCategory, ValueConstraint, kinds,
-    rule, rules,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, ReleaseSet, Rule, RuleCategory,
+    ValueConstraint, kinds, rule, rules,
 };
 use managed_by_testing::CEL_RULES;
 use serde::Serialize;
