@@ -322,6 +322,11 @@ CASES ?= 100000
 SEED ?= 1
 parity-random: oracle ## Compare the library with kube-apiserver's code on CASES cases generated from SEED (needs Go)
 	cargo run --quiet --profile random --package managed-by-parity -- random $(CASES) $(SEED) $(RELEASES)
+	cargo run --quiet --profile random --package managed-by-parity -- random --patches $(CASES) $(SEED) $(RELEASES)
+
+.PHONY: patches
+patches: # Find the patch releases of Kubernetes with other rules than their predecessor (needs Go)
+	go run ./parity/patches/main.go
 
 MATCH_CASES := $(CURDIR)/target/match-cases.ndjson
 match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apiserver's matcher, on the requests of the Rust test (needs Go)

@@ -8,7 +8,7 @@ use clap::Parser;
 use managed_by::Release;
 use managed_by_parity::default_release::Counts;
 use managed_by_parity::generate::Generator;
-use managed_by_parity::vector::write_lines;
+use managed_by_parity::vector::{Case, write_lines};
 use managed_by_parity::{cases, oracle, random, trace, vector};
 
 #[derive(Parser)]
@@ -24,6 +24,9 @@ enum Command {
         seed: u64,
         /// Releases to compare (default: all)
         releases: Vec<Release>,
+        /// Generate only changes that patch releases of the same minor release may judge differently
+        #[arg(long)]
+        patches: bool,
     },
     /// Compare the library's verdicts without a release and with each release on generated cases
     DefaultRelease { cases: u64, seed: u64 },
@@ -38,7 +41,15 @@ fn main() -> Result<()> {
             cases,
             seed,
             releases,
-        } => compare_random(cases, seed, &or_all(releases)),
+            patches,
+        } => {
+            let generate = if patches {
+                Generator::patch_case
+            } else {
+                Generator::any_case
+            };
+            compare_random(cases, seed, &or_all(releases), generate)
+        }
         Command::DefaultRelease { cases, seed } => compare_default_release(cases, seed),
     }?;
     println!("{line}");
@@ -57,12 +68,17 @@ fn or_all(releases: Vec<Release>) -> Vec<Release> {
     clippy::print_stdout,
     reason = "a long-running command reports its progress"
 )]
-fn compare_random(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
+fn compare_random(
+    cases: u64,
+    seed: u64,
+    releases: &[Release],
+    generate: fn(&mut Generator, u64) -> Case,
+) -> Result<String> {
     ensure!(cases > 0, "no cases");
     let mut mismatches = 0_u64;
     for &release in releases {
         let start = Instant::now();
-        let report = random::run(release, cases, seed)?;
+        let report = random::run(release, cases, seed, generate)?;
         mismatches = mismatches.saturating_add(report.mismatches);
         println!(
             "{release}: {} cases, {} denied, {} mismatches, {:.1} s",

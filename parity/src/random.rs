@@ -22,16 +22,21 @@ pub struct Report {
     pub first: Option<(Case, ValidationResult, ValidationResult)>,
 }
 
-/// Compares `cases` generated cases for one release.
+/// Compares `cases` cases for one release that `generate` returns for their numbers.
 ///
 /// # Errors
 /// If [`oracle::results`] fails.
-pub fn run(release: Release, cases: u64, seed: u64) -> Result<Report> {
+pub fn run(
+    release: Release,
+    cases: u64,
+    seed: u64,
+    generate: fn(&mut Generator, u64) -> Case,
+) -> Result<Report> {
     let settings = Settings::for_release(release).for_tools();
     let mut report = Report::default();
     let mut first: Option<Case> = None;
     let mut generator = Generator::new(seed);
-    let generated = (0..cases).map(move |number| generator.any_case(number));
+    let generated = (0..cases).map(move |number| generate(&mut generator, number));
     oracle::each(release, generated, |case, upstream| {
         report.cases = report.cases.saturating_add(1);
         if !upstream.errors.is_empty() {

@@ -144,6 +144,54 @@ impl Generator {
         }
     }
 
+    /// Generates a change that rules judge differently in patch releases of the same minor release: a suspended Job ends without
+    /// completions, resumes, or gets another template.
+    pub fn patch_case(&mut self, number: u64) -> Case {
+        if self.one_in(3) {
+            return self.template_case(number);
+        }
+        let mut spec = json!({"suspend": self.pick(&[true, true, false]), "completions": self.pick(&[0, 0, 1])});
+        if self.one_in(8) {
+            spec = self.spec();
+        }
+        let old = self.suspended_status();
+        let mut new = self.suspended_status();
+        if self.one_in(4) {
+            new.clone_from(&old);
+        }
+        if self.one_in(4) {
+            self.mutate(&mut new);
+        }
+        let name = format!("generated for patch releases: {number}");
+        status_update(name, &spec, old.into(), new.into())
+    }
+
+    /// Generates a status with times, and conditions that are often consistent.
+    fn suspended_status(&mut self) -> Map<String, Value> {
+        let mut conditions = Vec::new();
+        let outcome = self.pick(&[
+            &[][..],
+            &[],
+            &["SuccessCriteriaMet", "Complete"],
+            &["SuccessCriteriaMet", "Complete"],
+            &["FailureTarget", "Failed"],
+        ]);
+        for condition in outcome.iter().chain(&["Suspended", "Suspended"]) {
+            let status = self.pick(&["True", "True", "False", "Unknown"]);
+            if *condition != "Suspended" || self.one_in(2) {
+                conditions.push(json!({"type": condition, "status": status}));
+            }
+        }
+        let mut status = Map::new();
+        for field in ["startTime", "completionTime"] {
+            if self.one_in(2) {
+                status.insert(field.to_owned(), self.one_of(&VALUES.times).clone());
+            }
+        }
+        status.insert("conditions".to_owned(), conditions.into());
+        status
+    }
+
     /// Generates a change of a suspended Job's template, or an update without a change, with a controller's status.
     pub fn template_case(&mut self, number: u64) -> Case {
         let pod = |generator: &mut Self| {
