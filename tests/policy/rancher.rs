@@ -1,6 +1,7 @@
 //! Rancher's Kubewarden UI, which removes empty values from a policy before it saves it.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use managed_by::{SETTINGS_REFERENCE, Settings, rules};
 use managed_by_testing::examples;
@@ -183,9 +184,12 @@ fn allow_lists_are_saved() {
         if !GUEST.validate_settings(settings).unwrap().valid {
             return "rejected".to_owned();
         }
-        let allows = |name: &str| match review(&job(name), settings).allowed {
-            true => "allowed",
-            false => "denied",
+        let allows = |name: &str| {
+            if review(&job(name), settings).allowed {
+                "allowed"
+            } else {
+                "denied"
+            }
         };
         let (right, typo) = (
             allows("kueue.x-k8s.io/multikueue"),
@@ -206,11 +210,11 @@ fn allow_lists_are_saved() {
         json!({"namespaces": [{"match": [], "delegation": "forbidden"}]}),
         json!({"namespaces": [{"match": ["team-a"], "matchLabels": {"example.com/here": ""}, "delegation": "forbidden"}]}),
     ] {
-        table += &format!("{settings}: {}\n", result(&settings));
+        writeln!(table, "{settings}: {}", result(&settings)).unwrap();
         for ui in UIS {
             let saved = ui.save(settings.clone());
             if saved != settings {
-                table += &format!("    {ui:?}: {saved}: {}\n", result(&saved));
+                writeln!(table, "    {ui:?}: {saved}: {}", result(&saved)).unwrap();
             }
         }
     }
@@ -395,8 +399,7 @@ fn check_answers(file: &str, guest: &managed_by_testing::Policy) {
             let mut settings = defaults.clone();
             set(&mut settings, first, answer.clone());
             set(&mut settings, second, other.clone());
-            let is_complete =
-                *first_is_complete && *second_is_complete || first == second && *second_is_complete;
+            let is_complete = *second_is_complete && (*first_is_complete || first == second);
             let conflicts =
                 settings["role"] == "worker" && settings.to_string().contains("required");
             for ui in UIS {

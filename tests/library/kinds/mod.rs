@@ -44,7 +44,8 @@ fn assert_silent(response: &ValidationResponse) {
     );
 }
 
-/// Each kind has documentation and an example, and its status is in the metadata's rules if the kind has status rules.
+/// Each kind has documentation and an example. The metadata's rules have the status of the kinds that every cluster serves, if the kind has
+/// status rules.
 ///
 /// `make mutation-test` needs this test: other tests of the metadata run against the built module only.
 #[test]
@@ -58,7 +59,8 @@ fn each_kind_is_documented_and_in_the_metadata() {
             let names = |key: &str, name: &Value| rule[key].as_array().unwrap().contains(name);
             names("apiGroups", &kind.group().into()) && names("resources", &status)
         });
-        assert_eq!(is_in_metadata, kind.has_status_rules(), "{kind:?}");
+        let is_expected = kind.group() == "batch" && kind.has_status_rules();
+        assert_eq!(is_in_metadata, is_expected, "{kind:?}");
         let has_example = examples.iter().any(|example| {
             let text = |key: &str| example.request["kind"][key].as_str().unwrap();
             Kind::find(text("group"), text("version"), text("kind"))

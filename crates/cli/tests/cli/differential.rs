@@ -46,8 +46,8 @@ fn lint_or_diff(directory: &std::path::Path, request: &Value, settings: &str) ->
 }
 
 /// Returns true if the objects represent the whole request for `lint` and `diff`. Manifests cannot represent a deletion, a
-/// conversion to another version, a status in a create, an update without a change, or a subresource other than `status`. The
-/// namespace must be valid and match the request, and the name and namespace the old object.
+/// conversion to another version, a status in a create, an update without a change of its own part, or a subresource other than
+/// `status`. The namespace must be valid and match the request, and the name and namespace the old object.
 fn is_derived_from_objects(request: &Value) -> bool {
     let object = &request["object"];
     let (kind, version) = (&request["kind"], object["apiVersion"].as_str());
@@ -60,11 +60,19 @@ fn is_derived_from_objects(request: &Value) -> bool {
             .get("requestKind")
             .is_none_or(|requested| requested == kind);
     let has_status = object["status"].as_object().is_some_and(|s| !s.is_empty());
+    let sub_resource = request["subResource"].as_str().unwrap_or("");
+    // `diff` evaluates a change of the status alone as an update of the status.
+    let own_part = |object: &Value| {
+        let mut object = object.clone();
+        if let (Some(members), "") = (object.as_object_mut(), sub_resource) {
+            members.remove("status");
+        }
+        object
+    };
     let has_own_operation = match request["operation"].as_str().unwrap() {
         "CREATE" => !has_status,
-        operation => operation == "UPDATE" && object != &request["oldObject"],
+        operation => operation == "UPDATE" && own_part(object) != own_part(&request["oldObject"]),
     };
-    let sub_resource = request["subResource"].as_str().unwrap_or("");
     let (metadata, old) = (&object["metadata"], &request["oldObject"]["metadata"]);
     let is_same_object = request["operation"] == "CREATE"
         || (&metadata["name"], &metadata["namespace"]) == (&old["name"], &old["namespace"]);

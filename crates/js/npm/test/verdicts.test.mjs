@@ -82,6 +82,19 @@ test("evaluations equal the library's for each release", async () => {
   });
 });
 
+/** Rules about the text of manifests, which `review` does not get. */
+const MANIFEST_RULES = ["job-spec/immutable-field", "managed-by/unknown-field"];
+
+const findings = (id, request, settings) => {
+  if (!MANIFEST_RULES.includes(id)) {
+    return review(request, settings).findings;
+  }
+  const { kind: { group, version, kind }, object, oldObject } = request;
+  const manifest = (object) => JSON.stringify({ apiVersion: `${group}/${version}`, kind, ...object });
+  const { objects } = oldObject ? diff(manifest(oldObject), manifest(object), settings) : lint(manifest(object), settings);
+  return objects.flatMap(({ verdict }) => verdict.findings);
+};
+
 test("examples on the rules' pages have the documented results", () => {
   for (const { id } of rules()) {
     const { accepted, rejected } = explain(id);
@@ -91,7 +104,7 @@ test("examples on the rules' pages have the documented results", () => {
     }
     // Pages may truncate the message.
     const full = (request) => JSON.parse(JSON.stringify(request).replace("(1 MiB of text)", "x".repeat(1 << 20)));
-    const fired = ({ request, settings }) => review(full(request), settings).findings.map((finding) => finding.rule);
+    const fired = ({ request, settings }) => findings(id, full(request), settings).map((finding) => finding.rule);
     assert.ok(!fired(accepted).includes(id), id);
     assert.deepEqual([...new Set(fired(rejected))], [id], id);
   }
