@@ -153,6 +153,11 @@ impl SettingsError {
     #[cold]
     #[inline(never)]
     pub(super) fn wrong_type(path: &Path<'_>, got: Raw<'_>, expected: &str) -> Self {
+        // A form leaves null, or an empty string, if nothing is entered in a row.
+        if matches!(got.as_str(), "null" | "\"\"") && matches!(path, Path::Index(..)) {
+            let text = "Required value: the row is empty; fill it in or remove it";
+            return Self::new(path, text);
+        }
         let got = DisplayValue(got);
         Self::new(path, format!("Invalid value: {got}: must be {expected}"))
     }
@@ -220,16 +225,6 @@ impl SettingsError {
     #[inline(never)]
     pub(super) fn missing(path: &Path<'_>, expected: &str) -> Self {
         Self::new(path, format!("Required value: must be {expected}"))
-    }
-
-    /// Creates a problem for an empty item of a list, which a form leaves if nothing is entered in a row.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn empty_row(path: &Path<'_>) -> Self {
-        Self::new(
-            path,
-            "Required value: the row is empty; fill it in or remove it",
-        )
     }
 
     #[cold]

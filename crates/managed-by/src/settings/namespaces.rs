@@ -63,14 +63,6 @@ impl<'a> Entry<'a> {
     fn read(value: Raw<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut patterns = None;
         let mut labels = None;
-        if value.json_type() == Type::Null {
-            parser.push(SettingsError::empty_row(path));
-            return Self {
-                patterns: None,
-                labels: Vec::new(),
-                delegation: Delegation::default(),
-            };
-        }
         // The outer option is [`None`] if the key is missing, the inner one if the value is invalid.
         let mut delegation: Option<Option<Delegation>> = None;
         parser.parse_object(

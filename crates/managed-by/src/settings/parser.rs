@@ -206,7 +206,9 @@ impl Parser {
             return Cow::Borrowed("");
         }
         let text = value.string().unwrap_or_default();
-        if let Some(rejection) = validate(&text) {
+        if text.is_empty() && matches!(path, Path::Index(..)) {
+            self.push(SettingsError::wrong_type(path, value, "a value"));
+        } else if let Some(rejection) = validate(&text) {
             let got = ["Invalid value: ", &quote_or_size(&text, "string"), ": "].concat();
             self.push(SettingsError::new(path, rejection.with_prefix(&got)));
         }
@@ -229,11 +231,6 @@ impl Parser {
         for (index, (_, element)) in elements.iter().take(list.max_items).enumerate() {
             let path = Path::Index(path, index);
             let before = self.problems.count();
-            if matches!(element.as_str(), "null" | "\"\"") {
-                self.push_with(|| SettingsError::empty_row(&path));
-                items.push(Cow::Borrowed(""));
-                continue;
-            }
             let item = self.parse_string(*element, &path, list.validate);
             if self.checks_duplicates
                 && self.problems.count() == before

@@ -71,14 +71,15 @@ impl<'a> CustomKind<'a> {
     pub(super) fn parse(entry: &Node<'a>, path: &Path<'_>, parser: &mut Parser) -> Self {
         let mut kind = Self::default();
         let got = entry.raw_or_empty().json_type();
-        if got == Type::Null {
-            parser.push(SettingsError::empty_row(path));
-            return kind;
-        }
         if got != Type::Object {
-            let got = got.name();
-            let text = format!("Invalid value: {got}: must be an object that declares a kind");
-            parser.push(SettingsError::new(path, text));
+            let expected = "an object that declares a kind";
+            parser.push(match got {
+                Type::Null => SettingsError::wrong_type(path, entry.raw_or_empty(), expected),
+                got => {
+                    let got = got.name();
+                    SettingsError::new(path, format!("Invalid value: {got}: must be {expected}"))
+                }
+            });
             return kind;
         }
         let mut given = Vec::new();
