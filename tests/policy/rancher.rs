@@ -185,11 +185,8 @@ fn allow_lists_are_saved() {
             return "rejected".to_owned();
         }
         let allows = |name: &str| {
-            if review(&job(name), settings).allowed {
-                "allowed"
-            } else {
-                "denied"
-            }
+            let allowed = review(&job(name), settings).allowed;
+            if allowed { "allowed" } else { "denied" }
         };
         let (right, typo) = (
             allows("kueue.x-k8s.io/multikueue"),
@@ -399,7 +396,8 @@ fn check_answers(file: &str, guest: &managed_by_testing::Policy) {
             let mut settings = defaults.clone();
             set(&mut settings, first, answer.clone());
             set(&mut settings, second, other.clone());
-            let is_complete = *second_is_complete && (*first_is_complete || first == second);
+            // The second answer to the same question replaces the first.
+            let is_complete = (*first_is_complete || first == second) && *second_is_complete;
             let conflicts =
                 settings["role"] == "worker" && settings.to_string().contains("required");
             for ui in UIS {
