@@ -272,6 +272,7 @@ fn check_question(question: &Value) {
     }
     assert!(question["required"].is_boolean(), "{question}");
     match text(question, "type") {
+        "string" => {}
         "enum" => assert!(!list(question, "options").is_empty(), "{question}"),
         "array[" => assert_eq!(question["default"], json!([]), "{question}"),
         // The UI shows a heading, and its subquestions.
@@ -321,6 +322,8 @@ fn set(settings: &mut Value, variable: &str, answer: Value) {
 fn answers(question: &Value) -> [Vec<Value>; 2] {
     match text(question, "type") {
         "enum" => [list(question, "options").to_vec(), Vec::new()],
+        // The version of Kubernetes.
+        "string" => [vec!["1.36".into(), "v1.33.4".into()], Vec::new()],
         "array[" => {
             let name = "example";
             [vec![json!([name])], vec![json!([""]), json!([name, ""])]]

@@ -32,9 +32,11 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
         let of_setting = others.remove(setting).context(setting)?;
         schema["properties"][value] = of_setting;
     }
-    // An empty value lists MultiKueue if Kueue is installed.
+    // An empty value lists MultiKueue if Kueue is installed, and null removes an entry.
     let controllers = schema["properties"]["controllers"].as_object_mut();
-    controllers.context("controllers")?.remove("minProperties");
+    let controllers = controllers.context("controllers")?;
+    controllers.remove("minProperties");
+    controllers["additionalProperties"]["type"] = json!(["object", "string", "null"]);
     schema["properties"]["projects"]["properties"] = chart_values::schemas()?;
     let version = settings::version_pattern();
     schema["properties"]["kubernetesVersion"] =
