@@ -34,6 +34,42 @@ const IMMUTABLE: &str = "field is immutable";
 /// Members whose values are quantities, or maps of them: `1` and `"1000m"` are equal.
 const QUANTITIES: [&str; 4] = ["resources", "overhead", "sizeLimit", "divisor"];
 
+/// Members of a stored Job that the API server adds if a manifest omits them, each with its default as JSON (`SetDefaults_PodSpec` and
+/// related functions in `pkg/apis/core/v1`, 1.37). An empty default stands for any value.
+const DEFAULTS: [(&str, &str); 21] = [
+    ("apiVersion", "\"v1\""),
+    ("completionMode", "\"NonIndexed\""),
+    ("completions", "1"),
+    ("creationTimestamp", ""),
+    ("defaultMode", "420"),
+    ("dnsPolicy", "\"ClusterFirst\""),
+    ("failureThreshold", "3"),
+    ("imagePullPolicy", ""),
+    ("labels", ""),
+    ("periodSeconds", "10"),
+    ("protocol", "\"TCP\""),
+    ("schedulerName", "\"default-scheduler\""),
+    ("scheme", "\"HTTP\""),
+    ("selector", ""),
+    ("serviceAccount", ""),
+    ("successThreshold", "1"),
+    ("template", ""),
+    ("terminationGracePeriodSeconds", "30"),
+    ("terminationMessagePath", "\"/dev/termination-log\""),
+    ("terminationMessagePolicy", "\"File\""),
+    ("timeoutSeconds", "1"),
+];
+
+/// Members whose empty object equals a missing one. Others are pointers, for which both differ.
+const STRUCTS: [&str; 6] = [
+    "annotations",
+    "labels",
+    "metadata",
+    "nodeSelector",
+    "resources",
+    "securityContext",
+];
+
 /// Members of the template that a queue may change while the Job is suspended. `job-spec/scheduling-directives` checks them.
 const DIRECTIVES: [(&str, &[&str]); 2] = [
     ("metadata", &["labels", "annotations"]),
@@ -140,7 +176,11 @@ impl Manifests {
                 Effect::Undecided
             }
             (Value::Null, _) => Effect::Changed,
-            (_, Value::Null) if has_default && self.is_old_stored => Effect::Unchanged,
+            // The default of `completions` is 1 only without `parallelism`.
+            (_, Value::Null) if name == "completions" && self.new.get("parallelism").is_some() => {
+                Effect::Undecided
+            }
+            (old, Value::Null) if self.is_old_stored && is_default(name, old) => Effect::Unchanged,
             (_, Value::Null) => Effect::Undecided,
             // Both are pointers to numbers, so 0 is a value of its own.
             (Value::Number(old), Value::Number(new)) if old != new => Effect::Changed,
@@ -159,11 +199,11 @@ impl Manifests {
                     parent.remove(*member)
                 });
                 let [old, new] = [(); 2].map(|()| values.next().flatten());
-                directives = directives.max(self.member(old.as_ref(), new.as_ref()));
+                directives = directives.max(self.member(member, old.as_ref(), new.as_ref()));
             }
         }
         let [old, new] = templates;
-        let rest = self.member(old.as_ref(), new.as_ref());
+        let rest = self.member("template", old.as_ref(), new.as_ref());
         if is_suspended {
             // The path of the error depends on the release.
             return rest.min(Effect::Undecided);
@@ -178,13 +218,20 @@ impl Manifests {
     }
 
     /// Compares a member of an object in both manifests.
-    fn member(&self, old: Option<&Value>, new: Option<&Value>) -> Effect {
+    fn member(&self, name: &str, old: Option<&Value>, new: Option<&Value>) -> Effect {
         let [old, new] = [old, new].map(|value| value.filter(|value| !value.is_null()));
+        let is_nothing = |value: &Value| match value {
+            Value::Array(_) | Value::String(_) => is_empty(value),
+            Value::Object(members) => members.is_empty() && STRUCTS.contains(&name),
+            _ => false,
+        };
         match (old, new) {
             (None, None) => Effect::Unchanged,
             (Some(old), Some(new)) => self.effect(old, new),
-            (None, Some(value)) if is_empty(value) => Effect::Unchanged,
-            (Some(value), None) if is_empty(value) || self.is_old_stored => Effect::Unchanged,
+            (None, Some(value)) | (Some(value), None) if is_nothing(value) => Effect::Unchanged,
+            (Some(value), None) if self.is_old_stored && is_default(name, value) => {
+                Effect::Unchanged
+            }
             (None, Some(_)) | (Some(_), None) => Effect::Undecided,
         }
     }
@@ -197,7 +244,7 @@ impl Manifests {
             (Value::Object(old), Value::Object(new)) => {
                 let added = new.keys().filter(|key| !old.contains_key(*key));
                 let effects = old.keys().chain(added).map(|key| {
-                    let effect = self.member(old.get(key), new.get(key));
+                    let effect = self.member(key, old.get(key), new.get(key));
                     if QUANTITIES.contains(&&**key) {
                         effect.min(Effect::Undecided)
                     } else {
@@ -228,6 +275,15 @@ impl Manifests {
             _ => Effect::Undecided,
         }
     }
+}
+
+/// Returns true if the API server adds a member with this value.
+fn is_default(name: &str, value: &Value) -> bool {
+    let value = value.to_string();
+    let is_same = |default: &str| default.is_empty() || value == default;
+    DEFAULTS
+        .iter()
+        .any(|(member, default)| *member == name && is_same(default))
 }
 
 /// Returns true if a manifest is a stored object, as `kubectl get` prints it.
