@@ -29,7 +29,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
 @test "only Jobs and CronJobs are selected in a cluster without projects, and only the Job controller is a writer" {
   [ "$(chart_webhook cluster worker | kinds)" = "cronjobs jobs" ]
   [ "$(writers Job)" = "$JOB_CONTROLLER" ]
-  [ "$(chart_settings cluster worker | jq -r .kubernetes_version)" = 1.36 ]
+  [ "$(chart_settings cluster worker | jq -r .kubernetes_version)" = 1.36.3 ]
 }
 
 @test "served kinds are selected, and their controllers are status writers" {
@@ -53,7 +53,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   prints() { [ "$("${@:2}")" = "$1" ] || { "${@:2}" && return 1; }; }
   prints "[{$multikueue},[$kueue]]" found
   team='{"delegation":"required","match":["team-*"]}'
-  prints "[{\"acme.io/runner\":{},$multikueue},[$team,$kueue]]" found --set-json 'controllers={"acme.io/runner": {}}' --set-json "namespaces=[$team]"
+  prints "[{\"acme.io/runner\":\"any\",$multikueue},[$team,$kueue]]" found --set-json 'controllers={"acme.io/runner": "any"}' --set-json "namespaces=[$team]"
   prints '[{"kueue.x-k8s.io/multikueue":{"kinds":["Job"],"status_writers":["'"$KUEUE"'"]}},['"$kueue]]" found --set 'controllers.kueue\.x-k8s\.io/multikueue.kinds={Job}'
   # An entry for Kueue's namespace replaces the chart's, and so does a pattern: PolicyServer rejects an entry that is never reached.
   for match in kueue-system 'kueue-*'; do
@@ -61,7 +61,7 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
     prints "[{$multikueue},[$entry]]" found --set-json "namespaces=[$entry]"
   done
   # null removes what the chart adds.
-  prints "[{\"acme.io/runner\":{}},[$kueue]]" found --set-json 'controllers={"acme.io/runner": {}, "kueue.x-k8s.io/multikueue": null}'
+  prints "[{\"acme.io/runner\":\"any\"},[$kueue]]" found --set-json 'controllers={"acme.io/runner": "any", "kueue.x-k8s.io/multikueue": null}'
   prints '[null,null]' found --set-json controllers=null --set-json namespaces=null
 }
 
