@@ -380,7 +380,7 @@ func TestCosts(t *testing.T) {
 		"many owners":         request(`{"operation":"CREATE","object":{"metadata":{"ownerReferences":[` + owners + `{"apiVersion":"batch/v1","kind":"Job","controller":true}]},"spec":{}}}`),
 	}
 	// The larger settings have almost 100,000 characters, the maximum of an expression.
-	for _, size := range [][4]int{{1, 1, 1, 1}, {200, 10, 200, 4}, {1, 7000, 1, 1}} {
+	for _, size := range [][4]int{{1, 1, 1, 1}, {200, 10, 200, 4}, {1, 6700, 1, 1}} {
 		settings := large(size[0], size[1], size[2], size[3])
 		denies, warns := policies(t, settings)
 		for _, name := range slices.Sorted(maps.Keys(requests)) {
