@@ -51,6 +51,7 @@ pub(crate) fn schema() -> Result<Value> {
     let rules = rules().iter().map(|rule| (rule.id(), level.clone()));
     for (pointer, value) in [
         ("kubernetes_version/pattern", version_pattern().into()),
+        ("kubernetes_version/examples", minor_releases().into()),
         (
             "reserved_value/enum",
             or_null(&names(ReservedValuePolicy::ALL)),
@@ -90,9 +91,17 @@ pub(crate) fn schema() -> Result<Value> {
 
 /// Returns the pattern of the versions that the library accepts, such as `1.36`, `1.36.3` and `v1.36.3+k3s1`.
 pub(crate) fn version_pattern() -> String {
-    let minors: BTreeSet<_> = Release::ALL.iter().map(|r| r.minor().to_string()).collect();
-    let minors = minors.into_iter().collect::<Vec<_>>().join("|");
+    let minors = minor_releases().join("|").replace("1.", "");
     format!(r"^v?1\.({minors})(\.(0|[1-9][0-9]{{0,8}})([-+].*)?)?$")
+}
+
+/// Returns the minor releases: `1.30`.
+fn minor_releases() -> Vec<String> {
+    let minors: BTreeSet<_> = Release::ALL.iter().map(|r| r.minor()).collect();
+    minors
+        .into_iter()
+        .map(|minor| format!("1.{minor}"))
+        .collect()
 }
 
 fn at<'s>(schema: &'s mut Value, pointer: &str) -> Result<&'s mut Value> {
