@@ -23,8 +23,23 @@ pub(crate) fn at<'v>(object: &'v Value, path: &str) -> Vec<Option<&'v Value>> {
     }
 }
 
+/// Number of elements up to which the conditions read a field in each element of a list. In longer lists, every change counts.
+pub(crate) const MAX_ELEMENTS: usize = 1000;
+
 fn changes(request: &Value, path: &str) -> bool {
-    at(&request["object"], path) != at(&request["oldObject"], path)
+    let versions = [&request["object"], &request["oldObject"]];
+    if let Some((list, _)) = path.split_once("[].") {
+        let [new, old] = versions.map(|object| at(object, list));
+        let is_long = |list: &[Option<&Value>]| {
+            let elements = list[0].and_then(Value::as_array);
+            elements.is_some_and(|elements| elements.len() > MAX_ELEMENTS)
+        };
+        if is_long(&new) || is_long(&old) {
+            return new != old;
+        }
+    }
+    let [new, old] = versions.map(|object| at(object, path));
+    new != old
 }
 
 /// Returns true if the stored object is delegated.

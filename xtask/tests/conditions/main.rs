@@ -33,7 +33,7 @@ use managed_by_testing::{examples, root};
 use serde::Deserialize as _;
 use serde_json::{Value, from_str, json};
 
-use expected::{WRITERS, at, calls_webhook, is_delegated, kind_of};
+use expected::{MAX_ELEMENTS, WRITERS, at, calls_webhook, is_delegated, kind_of};
 use objects::{objects, put, statuses};
 
 /// Settings and match conditions of a manifest.
@@ -434,6 +434,31 @@ fn updates_of_objects_with_unexpected_values_do_not_call_the_webhook() {
         }
     }
     assert!(count > 500, "{count}");
+}
+
+/// In a long list of templates, every change calls the webhook, because comparing a field of all elements takes too long.
+#[test]
+fn changes_of_long_lists_call_the_webhook() {
+    let object = |length: usize, value: u64| {
+        let mut components = vec![json!({"template": {}, "a": 1}); length];
+        components[0]["a"] = value.into();
+        json!({"metadata": {"name": "x"}, "spec": {"components": components}})
+    };
+    for (length, value, matches) in [
+        (MAX_ELEMENTS, 2, false),
+        (MAX_ELEMENTS + 1, 2, true),
+        (MAX_ELEMENTS + 1, 1, false),
+    ] {
+        let request = sent(json!({
+            "operation": "UPDATE", "kind": {"group": "workload.codeflare.dev", "version": "v1beta2", "kind": "AppWrapper"},
+            "object": object(length, value), "oldObject": object(length, 1),
+        }));
+        let kind = kind_of(&request).unwrap();
+        for manifest in manifests() {
+            assert_eq!(manifest.matches(&request), matches, "{length}, {value}");
+            assert_eq!(calls_webhook(&request, kind, manifest.name), matches);
+        }
+    }
 }
 
 /// In any group, a custom kind with the field at `spec.managedBy` matches the conditions.
