@@ -83,17 +83,16 @@ impl Location {
         Self::run(git)
     }
 
-    /// Returns true if the directory is in a submodule, and the working directory is not.
-    fn is_in_submodule(&self) -> Result<bool, CliError> {
-        let top_level = |mut git: Command| {
+    /// Returns true if the directory is in a submodule, or in another repository inside the one of the working directory.
+    fn is_in_nested_repository(&self) -> Result<bool, CliError> {
+        let top_level = |mut git: Command| -> Result<PathBuf, CliError> {
             git.args(["rev-parse", "--show-toplevel"]);
-            Self::run(git)
+            let printed = Self::run(git)?;
+            Ok(bytes_to_path(printed.trim_ascii_end()).to_owned())
         };
-        let superproject = ["rev-parse", "--show-superproject-working-tree"];
-        let superproject = Self::run(self.command(&superproject))?;
-        let is_submodule = !superproject.trim_ascii().is_empty();
+        let own = top_level(self.command(&[]))?;
         let here = top_level(Command::new("git"));
-        Ok(is_submodule && here.ok() != Some(top_level(self.command(&[]))?))
+        Ok(here.is_ok_and(|here| own != here && own.starts_with(here)))
     }
 
     /// Returns the hash of a commit.
@@ -217,7 +216,7 @@ fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
     Some(blob.to_owned())
 }
 
-const SUBMODULE: &str = "submodule";
+const NESTED_REPOSITORY: &str = "submodule or nested repository";
 
 /// A changed file.
 struct Change<'o> {
@@ -257,7 +256,7 @@ impl<'o> Change<'o> {
         if has_mode("120000") || is_untracked && self.file.is_symlink() {
             Some("symbolic link")
         } else if has_mode("160000") || is_untracked && self.file.is_dir() {
-            Some(SUBMODULE)
+            Some(NESTED_REPOSITORY)
         } else {
             None
         }
@@ -311,8 +310,8 @@ fn add_changes(
             .skipped
             .push(skipped.with_kind(DiagnosticKind::Skipped));
     };
-    if location.is_in_submodule()? {
-        skip(path, SUBMODULE);
+    if location.is_in_nested_repository()? {
+        skip(path, NESTED_REPOSITORY);
         return Ok(());
     }
     let hash = location.base(commit)?;
@@ -345,7 +344,7 @@ fn add_changes(
             selector.includes_argument(&change.file)
         } else {
             let is_manifest = FileSelector::is_manifest(relative);
-            let may_have_manifests = change.file.is_dir() || other_type == Some(SUBMODULE);
+            let may_have_manifests = change.file.is_dir() || other_type == Some(NESTED_REPOSITORY);
             (is_manifest || may_have_manifests) && !selector.is_excluded(&change.file)
         };
         match other_type {

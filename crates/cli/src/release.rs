@@ -21,12 +21,12 @@ pub(crate) enum Selection {
     Each(ReleaseSet),
 }
 
-impl ReleaseSelector {
+impl Selection {
     /// Returns the selected releases.
-    pub(crate) fn releases(&self) -> ReleaseSet {
-        match self.selection {
-            Selection::One(release) => release.into(),
-            Selection::Each(releases) => releases,
+    pub(crate) fn releases(self) -> ReleaseSet {
+        match self {
+            Self::One(release) => release.into(),
+            Self::Each(releases) => releases,
         }
     }
 }
@@ -44,19 +44,13 @@ impl FromStr for ReleaseSelector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut notes = Vec::new();
-        let selection = match select(text, &mut notes) {
-            Ok(selection) => selection,
-            Err(_) if text.contains(',') => {
-                let mut all = ReleaseSet::default();
-                for part in text.split(',') {
-                    all = all.union(match select(part.trim(), &mut notes)? {
-                        Selection::One(release) => release.into(),
-                        Selection::Each(releases) => releases,
-                    });
-                }
-                Selection::Each(all)
-            }
-            Err(reason) => return Err(reason),
+        let parts = text.split(',').map(|part| select(part.trim(), &mut notes));
+        let parts: Vec<Selection> = parts.collect::<Result<_, _>>()?;
+        let selection = if let [selection] = *parts {
+            selection
+        } else {
+            let releases = parts.iter().flat_map(|part| part.releases().iter());
+            Selection::Each(releases.collect())
         };
         Ok(Self { selection, notes })
     }
@@ -132,7 +126,11 @@ mod tests {
             ("all", "1.30 to 1.37"),
         ] {
             let selector = text.parse::<ReleaseSelector>().unwrap();
-            assert_eq!(selector.releases().to_string(), expected, "{text}");
+            assert_eq!(
+                selector.selection.releases().to_string(),
+                expected,
+                "{text}"
+            );
             assert_eq!(!selector.notes.is_empty(), text.contains("99"), "{text}");
         }
         for text in [

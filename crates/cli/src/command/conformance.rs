@@ -30,7 +30,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
         .recordings(recording.files.iter().map(|name| &**name));
     if let Some(kubernetes) = &args.kubernetes {
         print_notes(&kubernetes.notes);
-        builder = builder.releases(kubernetes.releases());
+        builder = builder.releases(kubernetes.selection.releases());
     }
     let mut replay = Replay::new(Evaluator::new(settings, None));
     let mut errors = Errors::new(&recording.files, Output::Text);

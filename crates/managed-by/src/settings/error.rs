@@ -182,24 +182,28 @@ impl SettingsError {
     #[cold]
     #[inline(never)]
     pub(super) fn unknown_field(parent: &Path<'_>, key: &str, keys: &[&str]) -> Self {
-        let mut reason = Rejection::with_nearest("unknown field".to_owned(), key, keys);
-        if reason.suggestion.is_none() {
-            reason.text = ["unknown field; supported fields: ", &keys.join(", ")].concat();
-        }
         let path = if is_plain(key) && !key.contains(['.', '/']) {
             Path::Member(parent, key)
         } else {
             Path::Key(parent, key)
         };
-        Self::new(&path, reason).for_key()
+        let supported = ["; supported fields: ", &keys.join(", ")].concat();
+        Self::unknown(&path, "unknown field", (key, keys), &supported)
     }
 
     #[cold]
-    #[inline(never)]
     pub(super) fn unknown_rule(path: &Path<'_>, id: &str, ids: &[&str]) -> Self {
-        let mut reason = Rejection::with_nearest("unknown rule".to_owned(), id, ids);
+        let example = ", must be an id such as managed-by/format";
+        Self::unknown(path, "unknown rule", (id, ids), example)
+    }
+
+    /// Suggests the nearest known key, or else adds a text.
+    #[cold]
+    #[inline(never)]
+    fn unknown(path: &Path<'_>, text: &str, (key, known): (&str, &[&str]), or_else: &str) -> Self {
+        let mut reason = Rejection::with_nearest(text.to_owned(), key, known);
         if reason.suggestion.is_none() {
-            reason.text += ", must be an id such as managed-by/format";
+            reason.text += or_else;
         }
         Self::new(path, reason).for_key()
     }
@@ -233,8 +237,8 @@ impl SettingsError {
         let text = format!(
             "Unsupported value: {}: supported values: \"{}\" to \"{}\", or a patch release such as \"1.36.1\"",
             DisplayValue(got),
-            Release::OLDEST,
-            Release::default()
+            Release::OLDEST.as_str(),
+            Release::default().as_str()
         );
         let reason = if got.json_type() == Type::Number {
             // YAML parses 1.30 as the number 1.3.
@@ -246,10 +250,8 @@ impl SettingsError {
             Rejection::with_suggestion(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
             // Newest first, because the first candidate wins a tie: "1.37" is suggested for "1.38", not "1.30".
-            let newest_first = Release::ALL.iter().rev();
-            let minors = newest_first.filter(|release| release.is_last_of_minor());
-            let minors: Vec<_> = minors.map(|release| release.as_str()).collect();
-            Rejection::with_nearest(text, minor(&word), &minors)
+            let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
+            Rejection::with_nearest(text, minor(&word), &releases)
         } else {
             text.into()
         };
