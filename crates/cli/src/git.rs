@@ -296,7 +296,11 @@ fn add_changes(
 ) -> Result<(), CliError> {
     let target = if path.is_symlink() && !path.is_dir() {
         // Git compares the link itself.
-        let target = path.canonicalize()?;
+        let unreadable = |e| {
+            let text = format!("symbolic link, cannot be followed: {e}");
+            CliError::from(Diagnostic::of_file(&Input::new(path).name, text))
+        };
+        let target = path.canonicalize().map_err(unreadable)?;
         let here = env::current_dir()?.canonicalize()?;
         target.strip_prefix(here).unwrap_or(&target).to_owned()
     } else {

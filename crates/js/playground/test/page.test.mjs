@@ -296,7 +296,7 @@ test("the Markdown of rule texts is rendered", async () => {
   for (const [id, selector, expected] of [
     ["managed-by/delegation", "li, strong", ["A worker cluster runs", "A management cluster runs", "Children.", "Templates."]],
     ["status-writer/builtin", "p:not(.source) a", ["Status writers"]],
-    ["job-spec/scheduling-directives", "th, p:not(.source) a", ["release", "the directives of"]],
+    ["job-spec/scheduling-directives", "th, td a, p:not(.source) a", ["release", "the directives of", "kubernetes#139281"]],
   ]) {
     await onPage(
       async (page) => {
