@@ -40,6 +40,7 @@ pub(crate) enum DiagnosticKind {
     LikelyTypo,
     Skipped,
     KustomizePatch,
+    UnknownPatchRelease,
     BaseRevisionError,
 }
 
@@ -61,7 +62,7 @@ impl fmt::Display for Level {
 
 impl DiagnosticKind {
     /// All kinds, each with its severity and its title.
-    pub(crate) const ALL: [(Self, Level, &str); 10] = [
+    pub(crate) const ALL: [(Self, Level, &str); 11] = [
         (
             Self::NotEvaluated,
             Level::Error,
@@ -102,6 +103,11 @@ impl DiagnosticKind {
             Self::KustomizePatch,
             Level::Note,
             "A patch or component of Kustomize, which is no whole object",
+        ),
+        (
+            Self::UnknownPatchRelease,
+            Level::Note,
+            "A patch release of Kubernetes whose rules nobody has compared with the newest known one",
         ),
         (
             Self::BaseRevisionError,

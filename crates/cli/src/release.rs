@@ -5,13 +5,15 @@ use std::str::FromStr;
 use managed_by::{Release, ReleaseSet};
 use serde::Deserialize;
 
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+
 /// Releases in an argument.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct ReleaseSelector {
     pub(crate) selection: Selection,
-    /// Versions that are newer than each known patch release, with the release whose rules apply.
-    pub(crate) notes: Vec<String>,
+    /// Notes about versions that are newer than each known patch release.
+    pub(crate) notes: Vec<Diagnostic>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +58,16 @@ impl FromStr for ReleaseSelector {
     }
 }
 
-fn select(text: &str, notes: &mut Vec<String>) -> Result<Selection, String> {
+fn select(text: &str, notes: &mut Vec<Diagnostic>) -> Result<Selection, String> {
     let mut one = |text: &str| -> Result<Release, String> {
         let release = text.parse::<Release>().map_err(|e| {
             format!("{e}, a range (1.31-1.33 or 1.31+), a list (1.33.4,1.36.3), or all")
         })?;
-        notes.extend(note_newer_than_known(text));
+        let note = note_newer_than_known(text);
+        notes.extend(note.map(|note| {
+            let note = Diagnostic::of_file(&"--kubernetes".into(), note);
+            note.with_kind(DiagnosticKind::UnknownPatchRelease)
+        }));
         Ok(release)
     };
     let (first, last) = if text == "all" {

@@ -11,7 +11,7 @@ use managed_by::{ReleaseSet, nearest_name};
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
 
 use super::recording::{Errors, Recording};
-use super::settings::{ResolvedSettings, print_notes};
+use super::settings::ResolvedSettings;
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::conformance::{ConformanceReport, ReportBuilder, WriteLocation};
 use crate::exit::{CliError, ExitStatus};
@@ -22,14 +22,14 @@ use crate::stderr::stderr;
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let controller = &*args.controller;
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
-    output::print_diagnostics(&settings.warnings);
+    output::print_diagnostics(&settings.remarks);
     let settings = settings.settings()?;
     let recording = Recording::new(&args.recordings, true);
     let mut builder = ReportBuilder::new(controller, &settings)
         .generated_at(generated_at()?)
         .recordings(recording.files.iter().map(|name| &**name));
     if let Some(kubernetes) = &args.kubernetes {
-        print_notes(&kubernetes.notes);
+        output::print_diagnostics(&kubernetes.notes);
         builder = builder.releases(kubernetes.selection.releases());
     }
     let mut replay = Replay::new(Evaluator::new(settings, None));

@@ -47,7 +47,7 @@ pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
     };
     let mut report = comparison.report(sides);
     report.may_be_empty = comparison.old_is_commit || has_unchanged;
-    report.diagnostics.extend(settings.warnings.iter().cloned());
+    report.diagnostics.extend(settings.remarks.iter().cloned());
     Ok(report)
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
         .map(|input| lint(input, fixer.as_ref(), &context))
         .collect();
     let mut all = Report {
-        diagnostics: settings.warnings.clone(),
+        diagnostics: settings.remarks.clone(),
         ..Report::default()
     };
     all.append(reports);

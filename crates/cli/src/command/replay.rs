@@ -21,7 +21,7 @@ pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError
     let evaluation = &args.evaluation;
     let format = evaluation.output;
     let settings = ResolvedSettings::new(evaluation)?;
-    output::print_diagnostics(&settings.warnings);
+    output::print_diagnostics(&settings.remarks);
     let mut replay = Replay::new(settings.evaluator(true)?);
     interrupt::handle_signals();
     let recording = Recording::new(&args.files, quiet);

@@ -27,7 +27,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     let evaluator = settings.evaluator(false)?;
     let mut report = Report {
         kind: ReportKind::Review,
-        diagnostics: settings.warnings.clone(),
+        diagnostics: settings.remarks.clone(),
         ..Report::default()
     };
     let mut responses = Vec::new();
