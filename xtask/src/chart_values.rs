@@ -22,23 +22,31 @@ struct Project {
 }
 
 impl Project {
+    /// Returns its first account, or [`None`] if its kinds only have templates.
+    fn account(&self) -> Option<String> {
+        match (&self.accounts[..], &self.account_in_any_namespace) {
+            ([account, ..], _) => Some(account.replace('/', ":")),
+            ([], Some(name)) => Some(format!("any-namespace:{name}")),
+            ([], None) => None,
+        }
+    }
+
     /// Returns the project's values: enabled, with its first account.
     fn enabled(&self) -> Result<String> {
-        let account = match (&self.accounts[..], &self.account_in_any_namespace) {
-            ([account, ..], _) => account.replace('/', ":"),
-            ([], Some(name)) => format!("any-namespace:{name}"),
-            ([], None) => anyhow::bail!("{PROJECTS}: {} has no account", self.name),
-        };
-        let account = to_string(&format!("system:serviceaccount:{account}"))?;
         // Kubernetes is always enabled.
         let enabled = match &*self.name {
             KUBERNETES => "",
             _ => "    enabled: true\n",
         };
+        let writers = match self.account() {
+            Some(account) => {
+                let account = to_string(&format!("system:serviceaccount:{account}"))?;
+                format!("    statusWriters: [{account}]\n")
+            }
+            None => String::new(),
+        };
         let name = &self.name;
-        Ok(format!(
-            "  {name}:\n{enabled}    statusWriters: [{account}]\n"
-        ))
+        Ok(format!("  {name}:\n{enabled}{writers}"))
     }
 }
 
@@ -49,7 +57,7 @@ const KUEUE: &str = "kueue";
 /// Generates both files.
 ///
 /// # Errors
-/// If the projects cannot be read, or one has no account.
+/// If the projects cannot be read.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let projects = projects()?;
     let mut all = "\
@@ -94,9 +102,11 @@ fn projects() -> Result<Vec<Project>> {
 /// If the projects cannot be read.
 pub(crate) fn schemas() -> Result<Value> {
     let schema = |project: Project| {
-        let writers =
-            json!({"type": "array", "maxItems": 256, "items": {"$ref": "#/$defs/userOrGroup"}});
-        let mut properties = json!({"statusWriters": writers});
+        let mut properties = json!({});
+        if project.account().is_some() {
+            properties["statusWriters"] =
+                json!({"type": "array", "maxItems": 256, "items": {"$ref": "#/$defs/userOrGroup"}});
+        }
         if project.name != KUBERNETES {
             properties["enabled"] = json!({"enum": ["auto", true, false]});
         }

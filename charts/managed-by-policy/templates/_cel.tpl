@@ -1,7 +1,8 @@
 {{/*
 The library's kinds for the ValidatingAdmissionPolicies, as JSON:
 
-  kinds            by group/version and kind. All values are strings, because CEL requires values of one type: `defaulted` exists only if it is true
+  kinds            by group/version and kind. All values are strings, because CEL requires values of one type: `defaulted` and
+                   `optional` (a required delegation doesn't apply) exist only if they are true
   reservedValues   of all kinds
   pruned           GROUP/VERSION/KIND of the versions whose schema lacks the field
 */}}
@@ -11,6 +12,7 @@ The library's kinds for the ValidatingAdmissionPolicies, as JSON:
   {{- $reservedValues = append $reservedValues .reservedValue -}}
   {{- $facts := dict "path" .path "reserved" .reservedValue "workload" .workload "location" .location "format" .format -}}
   {{- if .defaulted -}}{{- $_ := set $facts "defaulted" "true" -}}{{- end -}}
+  {{- if not .canRequireDelegation -}}{{- $_ := set $facts "optional" "true" -}}{{- end -}}
   {{- range .versions -}}
     {{- $version := printf "%s/%s" $kind.group . -}}
     {{- $_ := set $kinds $version (merge (dict $kind.kind $facts) (default dict (get $kinds $version))) -}}

@@ -68,7 +68,8 @@ Returns a project as JSON: name, kinds (the selected ones), writers (usernames),
 {{- /* Always list an installed project's controllers that write Job status, even if the project's own kind is not selected. Otherwise its workloads
 can't progress. */ -}}
 {{- $isInstalled := or $isSelected $isServed (not (empty $values.statusWriters)) -}}
-{{- $isBuiltinWriter := and (include "managed-by.listsWriters" $root) (or $isSelected (not (empty $writesStatusOf))) -}}
+{{- $hasAccounts := or $project.accounts $project.accountInAnyNamespace -}}
+{{- $isBuiltinWriter := and $hasAccounts (include "managed-by.listsWriters" $root) (or $isSelected (not (empty $writesStatusOf))) -}}
 {{- /* Namespace admins can't read Kueue's service account. The cluster-wide policy lists it. */ -}}
 {{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
 {{- $writers := list -}}

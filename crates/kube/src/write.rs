@@ -32,16 +32,24 @@ pub(crate) enum ResultSource {
 }
 
 impl Write {
-    /// Parses a write. Returns `None` for reads, deletions, other subresources, cluster-scoped objects and the core API group.
+    /// Parses a write. Returns `None` for reads, deletions, other subresources and the core API group.
     pub(crate) fn from_request<B>(request: &Request<B>) -> Option<Self> {
         let path = request.uri().path();
         let (prefix, resource) = path.split_once("/apis/")?;
         let mut segments = resource.split('/');
         let (group, version) = (segments.next()?, segments.next()?);
-        let ("namespaces", namespace) = (segments.next()?, segments.next()?) else {
-            return None;
+        let (scope, namespace, plural) = match segments.next()? {
+            "namespaces" => {
+                let namespace = segments.next()?;
+                (
+                    format!("namespaces/{namespace}/"),
+                    namespace,
+                    segments.next()?,
+                )
+            }
+            plural => (String::new(), "", plural),
         };
-        let (plural, name) = (segments.next()?, segments.next());
+        let name = segments.next();
         let is_status = match (segments.next(), segments.next()) {
             (None, _) => false,
             (Some("status"), None) => true,
@@ -53,9 +61,8 @@ impl Write {
             (&Method::PATCH, Some(_)) => ResultSource::from_patch_type(request),
             _ => return None,
         };
-        let stored_path = name.map(|name| {
-            format!("{prefix}/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}")
-        });
+        let stored_path =
+            name.map(|name| format!("{prefix}/apis/{group}/{version}/{scope}{plural}/{name}"));
         Some(Self {
             method: request.method().clone(),
             path: path.to_owned(),

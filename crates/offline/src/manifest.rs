@@ -1,6 +1,6 @@
 //! Converts manifests to admission requests.
 
-use managed_by::{DecodeError, UserInfo};
+use managed_by::{DecodeError, Kind, UserInfo};
 
 use crate::document::Document;
 use crate::json::{Members, elements, is_equal};
@@ -50,10 +50,10 @@ impl Object<'_> {
         &self.state.metadata.namespace
     }
 
-    /// Returns the full name, with a default namespace. An object with `generateName` is named `prefix-*`.
+    /// Returns the full name, with a default namespace if the kind may have one. An object with `generateName` is named `prefix-*`.
     pub fn full_name(&self, namespace: &str) -> ObjectRef {
         let mut name = ObjectRef::new(&self.state);
-        if name.namespace.is_empty() {
+        if name.namespace.is_empty() && self.known_kind().is_none_or(Kind::is_namespaced) {
             namespace.clone_into(&mut name.namespace);
         }
         if name.name.is_empty() {
@@ -66,7 +66,11 @@ impl Object<'_> {
 
     /// Returns true if the library supports the kind.
     pub fn is_supported(&self) -> bool {
-        managed_by::Kind::find(self.group(), self.version(), self.kind()).is_some()
+        self.known_kind().is_some()
+    }
+
+    fn known_kind(&self) -> Option<&'static Kind<'static>> {
+        Kind::find(self.group(), self.version(), self.kind())
     }
 
     /// Returns the object as JSON.

@@ -132,6 +132,7 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
         "replicatedJobs": [{"template": {"spec": {"managedBy": OTHER}}}],
         "rayClusterSpec": {"managedBy": MULTIKUEUE}, "rayClusterConfig": {"managedBy": MULTIKUEUE},
         "jobTemplate": {"rayClusterSpec": {"managedBy": MULTIKUEUE}},
+        "template": {"spec": {"replicatedJobs": [{"template": {"spec": {"managedBy": OTHER}}}]}},
         "components": [{"template": {"apiVersion": "batch/v1", "kind": "Job", "spec": {"managedBy": OTHER}}}],
     });
     all.push((

@@ -6,6 +6,8 @@ mod batch;
 #[cfg(feature = "docs")]
 mod docs;
 mod jobset;
+mod keda;
+mod kruise;
 mod kubeflow;
 mod ray;
 pub(crate) mod status;
@@ -125,12 +127,17 @@ pub struct Kind<'k> {
     pub(crate) pruned_in: &'k [&'k str],
     pub(crate) name: &'k str,
     pub(crate) plural: &'k str,
+    /// False if objects of the kind belong to no namespace.
+    pub(crate) namespaced: bool,
     /// Path of `managedBy`.
     pub(crate) managed_by_path: &'k str,
     /// Value that selects the built-in controller, like an unset field, if the kind has one.
     pub(crate) reserved_value: Option<&'k str>,
     pub(crate) location: FieldLocation<'k>,
     pub(crate) constraint: ValueConstraint<'k>,
+    /// False if a workload is only made of the template for an owner that rules already check, or if the template may be missing: a
+    /// namespace that requires delegation says nothing about it.
+    pub(crate) can_require_delegation: bool,
     /// True if the API defaults the field to the reserved value.
     pub(crate) defaulted: bool,
     /// True if the built-in controller skips delegated objects.
@@ -156,10 +163,12 @@ impl Kind<'_> {
         pruned_in: &[],
         name: "",
         plural: "",
+        namespaced: true,
         managed_by_path: "spec.managedBy",
         reserved_value: None,
         location: FieldLocation::Workload,
         constraint: ValueConstraint::Path,
+        can_require_delegation: true,
         defaulted: false,
         honors_managed_by: true,
         templates: &[],
@@ -203,6 +212,8 @@ pub(crate) static KINDS: &[&Kind<'static>] = &[
     &jobset::JOB_SET,
     &trainer::TRAIN_JOB,
     &trainer::OPTIMIZATION_JOB,
+    &trainer::TRAINING_RUNTIME,
+    &trainer::CLUSTER_TRAINING_RUNTIME,
     &ray::RAY_CLUSTER,
     &ray::RAY_JOB,
     &ray::RAY_SERVICE,
@@ -217,6 +228,8 @@ pub(crate) static KINDS: &[&Kind<'static>] = &[
     &kubeflow::JAX_JOB,
     &kubeflow::MPI_JOB_V1,
     &kubeflow::MPI_JOB,
+    &keda::SCALED_JOB,
+    &kruise::ADVANCED_CRON_JOB,
 ];
 
 /// Returns all known kinds, in the order of the documentation. A kind is listed more than once if its versions differ.
@@ -296,6 +309,11 @@ impl<'k> Kind<'k> {
         self.plural
     }
 
+    /// Returns true if each object of the kind belongs to a namespace.
+    pub fn is_namespaced(&self) -> bool {
+        self.namespaced
+    }
+
     /// Returns the path of `managedBy`, such as `spec.managedBy`.
     pub fn managed_by_path(&self) -> &'k str {
         self.managed_by_path
@@ -314,6 +332,12 @@ impl<'k> Kind<'k> {
     /// Returns the constraint on the value in the kind's own API.
     pub fn value_constraint(&self) -> ValueConstraint<'k> {
         self.constraint
+    }
+
+    /// Returns true if a namespace that requires delegation requires the field. False for a template that may be missing, or that is
+    /// used for an owner that is itself delegated.
+    pub fn can_require_delegation(&self) -> bool {
+        self.can_require_delegation
     }
 
     /// Returns true if the API defaults the field to the reserved value.

@@ -1,4 +1,5 @@
-//! `trainer.kubeflow.org`: TrainJob, which creates a JobSet, and OptimizationJob, which creates TrainJobs.
+//! `trainer.kubeflow.org`: TrainJob, which creates a JobSet from a TrainingRuntime or ClusterTrainingRuntime, and OptimizationJob, which
+//! creates TrainJobs.
 
 use super::status::{
     DualOutcome, FailureReasons, OutcomeProfile, StatusProfile, TerminalStates, condition_true,
@@ -6,8 +7,8 @@ use super::status::{
 };
 use super::transitions::{AllowedTransition, ReconciledBy, TransitionCondition, TransitionSource};
 use super::{
-    FieldLocation, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
-    TRAIN_JOB_CONTROLLER as CONTROLLER, ValueConstraint,
+    FieldLocation, JOB_SET_CONTROLLER, Kind, KindDocs, MULTIKUEUE, OptionalDocs, StatusRules,
+    TRAIN_JOB_CONTROLLER as CONTROLLER, Template, ValueConstraint, batch,
 };
 
 /// Constraint of the CEL rule on `managedBy`.
@@ -75,4 +76,34 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
         source: "`OptimizationJobSpec`",
     }),
     ..Kind::EMPTY
+};
+
+/// The template of a TrainJob's JobSet. A TrainJob is delegated itself, so the template needn't be.
+pub(super) static TRAINING_RUNTIME: Kind<'static> = Kind {
+    group: "trainer.kubeflow.org",
+    versions: &["v1alpha1"],
+    name: "TrainingRuntime",
+    plural: "trainingruntimes",
+    managed_by_path: "spec.template.spec.managedBy",
+    reserved_value: Some(JOB_SET_CONTROLLER),
+    location: FieldLocation::Template("JobSet"),
+    can_require_delegation: false,
+    templates: &[(
+        "spec.template.spec.replicatedJobs[].template",
+        Template::Object(&batch::JOB),
+    )],
+    docs: OptionalDocs::new(KindDocs {
+        checks: "the schema accepts any string. JobSet's webhook checks the format when a TrainJob uses the runtime",
+        unchecked: "a TrainJob that is not delegated gets a JobSet that its controller skips",
+        source: "`JobSetTemplateSpec`; `TrainingRuntime.NewObjects` in pkg/runtime/core at 2.3.0 copies the whole spec into the JobSet",
+    }),
+    ..Kind::EMPTY
+};
+
+/// The same for all namespaces.
+pub(super) static CLUSTER_TRAINING_RUNTIME: Kind<'static> = Kind {
+    name: "ClusterTrainingRuntime",
+    plural: "clustertrainingruntimes",
+    namespaced: false,
+    ..TRAINING_RUNTIME
 };

@@ -22,6 +22,7 @@ use crate::object::job::JobStatus;
 use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Settings, SettingsErrors};
+use crate::upstream::go;
 use custom_status::CustomStatusChange;
 use job_status::{ChangedFields, JobStatusChange};
 
@@ -371,6 +372,14 @@ impl<'a> Findings<'a> {
     pub(crate) fn is_full(&self) -> bool {
         self.remaining == 0
     }
+}
+
+/// Returns ` in namespace "team-a"`, or nothing for an object without a namespace.
+fn in_namespace(namespace: &str) -> String {
+    if namespace.is_empty() {
+        return String::new();
+    }
+    format!(" in namespace {}", go::quote(namespace))
 }
 
 /// Prefixes the name of a kind with "a" or "an".

@@ -2,7 +2,7 @@
 
 use crate::description::{Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError};
-use crate::rule::{Check, CheckFn, Context, Findings};
+use crate::rule::{Check, CheckFn, Context, Findings, in_namespace};
 use crate::settings::SettingsErrors;
 use crate::suggest::nearest_name;
 use crate::upstream::go;
@@ -35,7 +35,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         return Ok(());
     }
     let names = settings.controllers_for(kind, namespace)?;
-    let target = format!("{kind}s in namespace {}", go::quote(namespace));
+    let target = format!("{kind}s{}", in_namespace(namespace));
     let mut brief = format!("not allowed for {target}");
     let mut detail = format!("no controller is allowed for {target}; omit the field");
     if !names.is_empty() {

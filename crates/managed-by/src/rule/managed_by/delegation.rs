@@ -5,7 +5,7 @@ use crate::finding::FieldError;
 use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler};
 use crate::request::Change;
 use crate::rule::status_writer::is_listed;
-use crate::rule::{Check, CheckFn, Context, Findings, owner, with_article};
+use crate::rule::{Check, CheckFn, Context, Findings, in_namespace, owner, with_article};
 use crate::settings::{Delegation, Role, SettingsErrors};
 use crate::upstream::go;
 
@@ -37,7 +37,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         (Delegation::Forbidden, Reconciler::Delegated(_)) => {
             ("must not", "omit the field".to_owned())
         }
-        (Delegation::Required, Reconciler::BuiltIn) => {
+        (Delegation::Required, Reconciler::BuiltIn) if context.kind.can_require_delegation => {
             let owner = owner::workload(context, object)?.map(|owner| owner.kind);
             let hint = match owner {
                 Some(owner) if is_controller_of(context, &owner)? => return Ok(()),
@@ -57,10 +57,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         (None, Role::Management) => "role management".to_owned(),
         (None, Role::Worker) => "role worker".to_owned(),
     };
-    let namespace = go::quote(namespace);
     let brief = format!(
-        "{} in namespace {namespace} {verb} be delegated ({reason})",
-        with_article(kind)
+        "{}{} {verb} be delegated ({reason})",
+        with_article(kind),
+        in_namespace(namespace)
     );
     if is_template && delegation == Delegation::Required {
         // A webhook may still set the field of workloads created from the template.
