@@ -32,6 +32,7 @@ pub(crate) struct SourceLine {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DiagnosticKind {
     NotEvaluated,
+    Malformed,
     Unreadable,
     Empty,
     UnusedSuppression,
@@ -62,11 +63,16 @@ impl fmt::Display for Level {
 
 impl DiagnosticKind {
     /// All kinds, each with its severity and its title.
-    pub(crate) const ALL: [(Self, Level, &str); 11] = [
+    pub(crate) const ALL: [(Self, Level, &str); 12] = [
         (
             Self::NotEvaluated,
             Level::Error,
             "An object or a setting that could not be evaluated",
+        ),
+        (
+            Self::Malformed,
+            Level::Error,
+            "An object with a field of the wrong type, which is denied",
         ),
         (
             Self::Unreadable,

@@ -344,11 +344,16 @@ impl Report {
             .clone()
             .filter(|s| **s == Suppression::Baseline)
             .count();
+        // An object with a field of the wrong type is denied, although no rule can read it.
+        let errors = self.diagnostics_with_level(Level::Error);
+        let (malformed, errors): (Vec<_>, Vec<_>) =
+            errors.partition(|error| error.kind == DiagnosticKind::Malformed);
+        let evaluated = self.results.len().saturating_add(malformed.len());
         Totals {
-            evaluated: self.results.len(),
-            denied: self.results.len().saturating_sub(allowed.clone().count()),
+            evaluated,
+            denied: evaluated.saturating_sub(allowed.clone().count()),
             warned: allowed.filter(|result| result.has_warning()).count(),
-            errors: self.diagnostics_with_level(Level::Error).count(),
+            errors: errors.len(),
             warnings: self.diagnostics_with_level(Level::Warning).count(),
             suppressed_by_exception: suppressions.count().saturating_sub(suppressed_by_baseline),
             suppressed_by_baseline,

@@ -128,6 +128,7 @@ fn merge_by_time(sources: &mut [Source], batch: &mut Batch) {
 /// A file that is being read.
 struct Source {
     number: usize,
+    name: Arc<str>,
     is_file: bool,
     /// True if documents are merged by time.
     is_merged: bool,
@@ -157,6 +158,7 @@ impl Source {
         let (to, from) = mpsc::sync_channel(waiting);
         // On an interrupt, this thread is not joined: it may block on a pipe without data.
         let input = input.clone();
+        let name = Arc::clone(&input.name);
         let reader = Some(thread::spawn(move || {
             let error = pump(file, chunk, &to)?;
             // An error about an empty file has no text.
@@ -167,6 +169,7 @@ impl Source {
         }));
         Ok(Self {
             number,
+            name,
             is_file: size.is_some(),
             is_merged,
             from,
@@ -185,7 +188,7 @@ impl Source {
         self.documents.front().map_or(&[], |(time, _)| time)
     }
 
-    /// Waits for documents if there are none. At the end of the file, returns its error, if any.
+    /// Waits for documents if there are none. Returns the error of a document that is too large, or, at the end of the file, its own.
     fn fill(&mut self, is_live: bool) -> Option<Diagnostic> {
         while self.documents.is_empty() && self.reader.is_some() {
             match self.from.recv_timeout(interrupt::INTERVAL) {
@@ -197,14 +200,15 @@ impl Source {
                         };
                         piece.extend_from_slice(&more);
                     }
-                    self.add(piece);
+                    if let Some(error) = self.add(piece) {
+                        return Some(error);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) if interrupt::is_interrupted() => {
                     // Data received so far is still evaluated: queued pieces, and the piece that the reader holds.
                     let received = self.from.try_iter().take(MAX_QUEUED.saturating_add(1));
                     let received: Vec<_> = received.collect();
-                    self.add(received.concat());
-                    return None;
+                    return self.add(received.concat());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
@@ -216,10 +220,16 @@ impl Source {
         None
     }
 
-    fn add(&mut self, piece: Vec<u8>) {
+    /// Adds the documents in a piece, without those that are too large.
+    fn add(&mut self, piece: Vec<u8>) -> Option<Diagnostic> {
+        let mut error = None;
         let piece = Arc::new(piece);
         let (documents, lines) = split_documents(&piece, self.number, self.lines);
         for document in documents {
+            if document.bytes.len() > MAX_DOCUMENT {
+                error = Some(Diagnostic::of_file(&self.name, document_too_large()));
+                continue;
+            }
             if self.is_merged
                 && let Some(time) = received_time(document.bytes)
             {
@@ -236,7 +246,12 @@ impl Source {
             self.documents.push_back((self.time.clone(), entry));
         }
         self.lines = self.lines.saturating_add(lines);
+        error
     }
+}
+
+fn document_too_large() -> String {
+    format!("a document is larger than {} MiB", MAX_DOCUMENT >> 20)
 }
 
 /// Bytes that are received but not passed on.
@@ -262,8 +277,7 @@ impl PendingBytes {
             end = self.bytes.len();
         }
         if end == 0 && self.bytes.len() > MAX_DOCUMENT {
-            let limit = MAX_DOCUMENT >> 20;
-            return Err(format!("a document is larger than {limit} MiB"));
+            return Err(document_too_large());
         }
         let rest = self.bytes.get(end..).unwrap_or_default();
         self.scanned = rest.len();

@@ -1,10 +1,13 @@
-//! Unwraps audit logs from the formats of container runtimes and AWS.
+//! Unwraps audit logs from the formats of container runtimes, `OpenShift` and AWS, and converts YAML.
 
 use serde::Deserialize;
 
-/// Extracts audit events from their wrappers: the line prefix of a container runtime (CRI) or of a `CloudWatch` export,
-/// the JSON of Docker's log driver, or the output of `aws logs filter-log-events`. Each event is written on the line where
-/// it ends, and lines without an event become empty. Other input is copied unchanged.
+use crate::document::Document;
+
+/// Extracts audit events from their wrappers: the line prefix of a container runtime (CRI), of a `CloudWatch` export or of
+/// `oc adm node-logs`, the JSON of Docker's log driver, or the output of `aws logs filter-log-events`. Converts the documents of
+/// `kubectl get --watch -o yaml` to JSON. Each event or document is written on the line where it ends, and the other lines become
+/// empty. Other input is copied unchanged.
 #[derive(Debug, Default)]
 pub struct Unwrapper {
     format: Option<Format>,
@@ -20,9 +23,18 @@ pub struct Unwrapper {
 enum Format {
     Plain,
     TimestampPrefix,
+    /// `NODE {...}`, as `oc adm node-logs` prints the audit logs of several nodes.
+    NodePrefix,
     Docker,
     FilterLogEvents,
+    Yaml,
 }
+
+/// The first keys of a YAML object and of a watch event. kubectl sorts keys.
+const YAML_STARTS: [&[u8]; 3] = [b"apiVersion:", b"object:", b"type:"];
+
+/// Maximum size of a YAML document. A longer one is passed on unconverted, so that it is reported.
+const MAX_YAML: usize = 64 << 20;
 
 /// Number of bytes needed to detect the format.
 const SNIFFED: usize = 24;
@@ -80,16 +92,47 @@ impl Unwrapper {
         if is_last && !self.line.is_empty() {
             self.end_line(format, to);
         }
+        if is_last && matches!(format, Format::Yaml) {
+            self.end_yaml(to);
+        }
         if is_last {
             to.append(&mut self.event);
         }
     }
 
+    /// Converts the document before a separator or the end.
+    fn end_yaml(&mut self, to: &mut Vec<u8>) {
+        let text = std::mem::take(&mut self.event);
+        let documents = std::str::from_utf8(&text).map(Document::parse_all);
+        match documents.map(|all| all.into_iter().collect::<Result<Vec<_>, _>>()) {
+            Ok(Ok(documents)) => {
+                for document in documents {
+                    to.extend_from_slice(document.json().as_bytes());
+                }
+            }
+            // The error is reported when the line is parsed.
+            Ok(Err(_)) | Err(_) => to.extend(text.iter().map(|&byte| match byte {
+                b'\n' => b' ',
+                _ => byte,
+            })),
+        }
+    }
+
     fn end_line(&mut self, format: Format, to: &mut Vec<u8>) {
         let line = std::mem::take(&mut self.line);
+        if matches!(format, Format::Yaml) {
+            if line.trim_ascii_end() == b"---" || self.event.len() > MAX_YAML {
+                self.end_yaml(to);
+            } else {
+                self.event.extend_from_slice(&line);
+                self.event.push(b'\n');
+            }
+            return to.push(b'\n');
+        }
         let line = match format {
-            Format::Plain => line.into(),
+            Format::Plain | Format::Yaml => line.into(),
             Format::TimestampPrefix => parse_prefixed_line(&line),
+            Format::NodePrefix => parse_node_line(line),
             Format::Docker => parse_docker_line(&line),
             Format::FilterLogEvents => parse_message_line(&line).into(),
         };
@@ -124,9 +167,34 @@ impl Format {
             [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, b'T', ..]
         ) {
             Self::TimestampPrefix
+        } else if YAML_STARTS.iter().any(|key| start.starts_with(key)) {
+            Self::Yaml
+        } else if starts_with_node(start) {
+            Self::NodePrefix
         } else {
             Self::Plain
         }
+    }
+}
+
+/// Returns true if text starts with the name of a node and an object. The name may be longer than the text.
+fn starts_with_node(text: &[u8]) -> bool {
+    let is_in_name = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    let len = text.iter().take_while(|byte| is_in_name(byte)).count();
+    let (name, rest) = text.split_at_checked(len).unwrap_or_default();
+    !name.is_empty() && (rest.starts_with(b" {") || rest.is_empty() && len >= SNIFFED)
+}
+
+/// Removes the name of the node from `NODE {...}`.
+fn parse_node_line(line: Vec<u8>) -> Line {
+    match memchr::memmem::find(&line, b" {") {
+        Some(end) if starts_with_node(&line) => line
+            .get(end..)
+            .unwrap_or_default()
+            .trim_ascii_start()
+            .to_owned()
+            .into(),
+        _ => line.into(),
     }
 }
 
@@ -208,6 +276,22 @@ mod tests {
             (
                 format!("{time} {event}\n{time} {event}\n"),
                 format!("{event}\n{event}\n"),
+            ),
+            (
+                format!("master-0 {event}\nip-10-0-131-190.us-east-2.compute.internal {event}\n"),
+                format!("{event}\n{event}\n"),
+            ),
+            (
+                format!("ip-10-0-131-190.us-east-2.compute.internal {event}\n{event}"),
+                format!("{event}\n{event}\n"),
+            ),
+            (
+                "apiVersion: batch/v1\nkind: Job\n---\napiVersion: batch/v1\nkind: Job\nspec: {a: [1]}\n".to_owned(),
+                "\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\"}\n\n\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"a\":[1]}}".to_owned(),
+            ),
+            (
+                "type: ADDED\nobject:\n  kind: Job\n---\ntype: [\n".to_owned(),
+                "\n\n\n{\"object\":{\"kind\":\"Job\"},\"type\":\"ADDED\"}\n\ntype: [ ".to_owned(),
             ),
             // Truncated in the middle of an event.
             (format!("{time} stdout P {start}\n"), format!("\n{start}")),

@@ -158,10 +158,11 @@ impl Comparison<'_> {
         let mut report = Report::default();
         let mut objects = Vec::new();
         let with_kind = |error: Diagnostic| {
-            if self.old_is_commit {
-                error.with_kind(DiagnosticKind::BaseRevisionError)
-            } else {
-                error
+            match error.kind {
+                _ if self.old_is_commit => error.with_kind(DiagnosticKind::BaseRevisionError),
+                // The update cannot be evaluated.
+                DiagnosticKind::Malformed => error.with_kind(DiagnosticKind::NotEvaluated),
+                _ => error,
             }
         };
         for_each_object(file, &mut report, |located, _| {

@@ -289,7 +289,7 @@ impl LocatedObject<'_, '_> {
         }
     }
 
-    /// Creates a diagnostic at the position of the error in the object.
+    /// Creates a denial at the position of a field of the wrong type.
     pub(super) fn error(&self, name: &ObjectRef, malformed: &DecodeError) -> Diagnostic {
         let text = malformed.to_string();
         let text = text.strip_prefix("object.").unwrap_or(&text);
@@ -297,5 +297,6 @@ impl LocatedObject<'_, '_> {
         let path = malformed.path().unwrap_or_default();
         let path = path.strip_prefix("object.").unwrap_or_default();
         Diagnostic::at(self.file, self.locate(path), format!("{name}: {text}"))
+            .with_kind(DiagnosticKind::Malformed)
     }
 }
