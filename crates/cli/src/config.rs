@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::args::{
     Args, Command, ConformanceArgs, DiffArgs, EvaluationArgs, LintArgs, ManifestArgs, ReplayArgs,
-    ReviewArgs, RuleOverride, SettingsCommand, WritersArgs, parse_namespace,
+    ReviewArgs, RuleOverride, SettingsCommand, StatusArgs, WritersArgs, parse_namespace,
 };
 use crate::diagnostic::{Diagnostic, span_and_source};
 use crate::exit::CliError;
@@ -84,6 +84,7 @@ pub(crate) fn apply(args: &mut Args) -> Result<(), CliError> {
             Config::find()?.0.apply_to_evaluation(evaluation);
         }
         Command::Conformance(ConformanceArgs { settings, .. })
+        | Command::Status(StatusArgs { settings, .. })
         | Command::Settings(SettingsCommand::Writers(WritersArgs { settings, .. })) => {
             let (config, _) = Config::find()?;
             *settings = settings.take().or(config.settings);

@@ -1,4 +1,5 @@
-//! The command line of managed-by-policy: checks manifests, changes and recordings without a cluster.
+//! The command line of managed-by-policy: checks manifests, changes and recordings without a cluster, and reports the status of the
+//! workloads in one.
 //!
 //! A command reads files ([`input`]), evaluates them with `managed-by-offline`, and fills a [`report::Report`]; [`output`]
 //! prints it. A [`conformance`] report is built apart. All verdicts come from the library.
@@ -21,6 +22,7 @@ mod output;
 mod recording;
 mod release;
 mod report;
+mod status;
 mod stderr;
 mod stream;
 mod suppression;

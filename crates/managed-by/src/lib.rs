@@ -68,10 +68,14 @@ pub use kind::{
     EXTERNAL_CONTROLLERS, FieldLocation, Kind, KindDocs, RESERVED_VALUES, Reconciler,
     ValueConstraint, kinds,
 };
+#[cfg(feature = "manifests")]
+pub use object::Outcome;
 pub use release::{ParseReleaseError, Release, ReleaseSet};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
 #[cfg(feature = "docs")]
 pub use review::exercised_rules;
+#[cfg(feature = "manifests")]
+pub use review::{WorkloadState, workload_state};
 pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, with_kind};
 pub use rule::managed_by::reserved_domain::likely_typo;
 #[cfg(feature = "docs")]

@@ -8,8 +8,12 @@ use crate::description::Enforcement;
 use crate::description::Rule;
 use crate::evaluation::{Evaluation, MergedFinding, merge_findings};
 use crate::finding::Finding;
+#[cfg(feature = "manifests")]
+use crate::kind::FieldLocation;
 use crate::kind::Kind;
 use crate::object::Object;
+#[cfg(feature = "manifests")]
+use crate::object::Outcome;
 use crate::object::custom::NestedManagedBy;
 use crate::release::{
     FINDING_SETS, Release, ReleaseSet, STATUS_FINDING_SETS, STATUS_VERDICT_SETS,
@@ -226,6 +230,56 @@ pub fn with_kind<T>(
             .map(|custom_kind| custom_kind.with_kind(&request.kind.version, read)),
         RequestTarget::Skipped | RequestTarget::Pod(_) => None,
     })
+}
+
+/// State of a stored workload, for tools.
+#[cfg(feature = "manifests")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkloadState {
+    /// Controller that the object is delegated to, or [`None`] for the built-in controller.
+    pub delegated_to: Option<String>,
+    /// Value that selects the built-in controller of the kind, if it has one.
+    pub reserved_value: Option<String>,
+    /// Outcome in the status, or [`None`] if the workload has not finished.
+    pub outcome: Option<Outcome>,
+}
+
+/// Returns the state of the request's object. Returns [`None`] for an unknown kind and for a kind that contains only a template of a
+/// workload, such as CronJob.
+///
+/// # Errors
+/// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
+#[cfg(feature = "manifests")]
+pub fn workload_state(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+) -> Result<Option<WorkloadState>, SettingsErrors> {
+    match &request.target {
+        RequestTarget::Change(kind, change) => {
+            let is_workload = kind.field_location() == FieldLocation::Workload;
+            Ok(is_workload.then(|| WorkloadState::new(kind, change.object())))
+        }
+        RequestTarget::UnknownKind(undecoded) => {
+            let state = with_declared_kind(request, undecoded, settings, |request| {
+                workload_state(request, settings)
+            })?;
+            state.and_then(Result::ok).unwrap_or(Ok(None))
+        }
+        RequestTarget::Skipped | RequestTarget::Pod(_) => Ok(None),
+    }
+}
+
+#[cfg(feature = "manifests")]
+impl WorkloadState {
+    fn new(kind: &Kind<'_>, object: &Object<'_>) -> Self {
+        let delegated_to = object.reconciler(kind).controller();
+        Self {
+            delegated_to: delegated_to.map(str::to_owned),
+            reserved_value: kind.reserved_value().map(str::to_owned),
+            outcome: object.outcome(),
+        }
+    }
 }
 
 /// Returns the rules in conformance reports that apply to the request's kind, each with true if the request exercises it: the rule

@@ -2,7 +2,7 @@
 
 use managed_by::{
     AdmissionRequest, DecodeError, EvaluationResult, Kind, RESERVED_VALUES, ReleaseSet, Settings,
-    evaluate,
+    WorkloadState, evaluate,
 };
 
 /// Evaluates requests according to settings.
@@ -37,6 +37,12 @@ impl<'s> Evaluator<'s> {
     /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
     pub fn evaluate_json(&self, request: &[u8]) -> Result<EvaluationResult, DecodeError> {
         Ok(self.evaluate(&AdmissionRequest::from_json(request)?))
+    }
+
+    /// Returns the state of a stored workload, or [`None`] for other objects and for a kind that is not supported.
+    pub fn workload_state(&self, request: &AdmissionRequest<'_>) -> Option<WorkloadState> {
+        // Invalid declarations are errors of the settings, which the caller has parsed.
+        managed_by::workload_state(request, &self.settings).ok()?
     }
 
     /// Evaluates a request.

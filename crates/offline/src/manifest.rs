@@ -73,6 +73,11 @@ impl Object<'_> {
         Kind::find(self.group(), self.version(), self.kind())
     }
 
+    /// Returns true if the object has a status that is not empty.
+    pub fn has_status(&self) -> bool {
+        self.state.has_status()
+    }
+
     /// Returns the object as JSON.
     pub fn json(&self) -> &str {
         self.state.text
@@ -116,6 +121,15 @@ impl Object<'_> {
         };
         let request = self.request_for(operation, None, namespace, user);
         Request { note, ..request }
+    }
+
+    /// Returns the request that evaluates the object as stored in the cluster, whether it has a status or not.
+    pub fn stored_request<'o>(&'o self, user: &'o UserInfo<'o>) -> Request<'o> {
+        let request = self.request_for(Operation::Stored, None, "", user);
+        Request {
+            is_manifest: false,
+            ..request
+        }
     }
 
     fn request_for<'o>(

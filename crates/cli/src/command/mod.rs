@@ -12,6 +12,7 @@ mod recording;
 mod replay;
 mod review;
 mod settings;
+mod status;
 mod writers;
 
 use std::io::{self, Write as _};
@@ -35,6 +36,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
         Command::Review(args) => review::run(&args, quiet),
         Command::Replay(args) => replay::run(&args, quiet),
         Command::Conformance(args) => conformance::run(&args, quiet),
+        Command::Status(args) => status::run(&args, quiet),
         Command::Rules {
             family,
             kind,

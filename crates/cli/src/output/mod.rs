@@ -6,6 +6,7 @@ pub(crate) mod gitlab;
 pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod sarif;
+pub(crate) mod status;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod writers;

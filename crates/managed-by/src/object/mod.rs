@@ -12,10 +12,26 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer};
 
 use crate::decode::{Raw, fields};
+#[cfg(feature = "manifests")]
+use crate::kind::status::TerminalStates;
 use crate::kind::{Kind, Reconciler, StatusRules};
 use custom::{CustomResource, EMPTY_STATUS};
+#[cfg(feature = "manifests")]
+use job::ConditionTypes;
 use job::{Job, JobStatus};
 pub(crate) use walk::decode_members;
+
+/// Outcome of a workload.
+#[cfg(feature = "manifests")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The status shows a success.
+    Succeeded,
+    /// The status shows a failure, maybe after a success.
+    Failed,
+    /// The status shows another state that the built-in controller never leaves, such as `ValidationFailed` of a RayJob.
+    DeadEnd,
+}
 
 /// Object, with the fields that rules read.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +49,26 @@ impl Object<'_> {
     /// Returns the reconciler of the object, given its kind.
     pub(crate) fn reconciler(&self, kind: &Kind<'_>) -> Reconciler<'_> {
         kind.reconciler(self.managed_by.as_deref())
+    }
+
+    /// Returns the outcome in the status: for a Job as in `IsJobFinished`, for other kinds as in the kind's status profile.
+    #[cfg(feature = "manifests")]
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        let job = self.job.as_deref();
+        let is_true = |condition| job.is_some_and(|job| job.status.conditions.is_true(condition));
+        let states = self
+            .custom
+            .as_deref()
+            .map_or(TerminalStates::empty(), |custom| custom.status.states);
+        if is_true(ConditionTypes::FAILED) || states.contains(TerminalStates::FAILED) {
+            Some(Outcome::Failed)
+        } else if is_true(ConditionTypes::COMPLETE) || states.contains(TerminalStates::SUCCEEDED) {
+            Some(Outcome::Succeeded)
+        } else if states.contains(TerminalStates::DEAD_END) {
+            Some(Outcome::DeadEnd)
+        } else {
+            None
+        }
     }
 
     /// Returns true if the object has a status with fields that rules read.

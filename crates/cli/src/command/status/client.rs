@@ -1,0 +1,160 @@
+//! Reads from kube-apiserver.
+
+use std::collections::BTreeMap;
+
+use http::Request;
+use kube::config::KubeConfigOptions;
+use kube::{Config, Error};
+use managed_by::Release;
+
+use super::resources::Resource;
+use crate::exit::CliError;
+use crate::output::status::Unchecked;
+
+/// Objects per request, as in kubectl.
+const PAGE: usize = 500;
+
+pub(super) struct Client(kube::Client);
+
+/// Reason why a resource could not be read.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    NotFound,
+    Forbidden,
+    Other(String),
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Api(status) if status.code == 404 => Self::NotFound,
+            Error::Api(status) if status.code == 403 => Self::Forbidden,
+            Error::Api(status) => Self::Other(status.message),
+            error => Self::Other(message(&error)),
+        }
+    }
+}
+
+/// Formats an error with its causes.
+fn message(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+impl ReadError {
+    /// Returns the entry for a kind whose workloads were not read.
+    pub(super) fn unchecked(self, resource: &Resource) -> Result<Unchecked, CliError> {
+        let part = self.unchecked_part(resource.to_string())?;
+        Ok(Unchecked {
+            has_workloads: true,
+            ..part
+        })
+    }
+
+    /// Returns the entry for a resource that verdicts depend on.
+    ///
+    /// # Errors
+    /// Fails unless the user lacks a permission: half a report would look like a whole one.
+    pub(super) fn unchecked_part(self, resource: String) -> Result<Unchecked, CliError> {
+        match self {
+            Self::Forbidden | Self::NotFound => Ok(Unchecked {
+                resource,
+                reason: "forbidden".to_owned(),
+                has_workloads: false,
+            }),
+            Self::Other(text) => Err(CliError::Error(format!("{resource}: {text}"))),
+        }
+    }
+}
+
+impl Client {
+    /// Connects to the cluster of a context, or of the current context, or to the cluster that the program runs in.
+    pub(super) async fn connect(context: Option<&str>) -> Result<Self, CliError> {
+        let failed = |e: &dyn std::error::Error| CliError::Error(message(e));
+        let config = match context {
+            Some(context) => {
+                let options = KubeConfigOptions {
+                    context: Some(context.to_owned()),
+                    ..KubeConfigOptions::default()
+                };
+                let config = Config::from_kubeconfig(&options).await;
+                config.map_err(|e| failed(&e))?
+            }
+            None => Config::infer().await.map_err(|e| failed(&e))?,
+        };
+        let client = kube::Client::try_from(config).map_err(|e| failed(&e))?;
+        Ok(Self(client))
+    }
+
+    /// Returns the namespace of the context.
+    pub(super) fn default_namespace(&self) -> &str {
+        self.0.default_namespace()
+    }
+
+    /// Returns the release of the cluster, if its rules are known.
+    pub(super) async fn release(&self) -> Result<Option<Release>, CliError> {
+        let version = self.0.apiserver_version().await;
+        let version = version.map_err(|e| CliError::Error(message(&e)))?;
+        Ok(version.git_version.parse().ok())
+    }
+
+    /// Returns the served versions by API group, the preferred version first.
+    pub(super) async fn served_groups(&self) -> Result<BTreeMap<String, Vec<String>>, CliError> {
+        let groups = self.0.list_api_groups().await;
+        let groups = groups.map_err(|e| CliError::Error(message(&e)))?;
+        let versions = groups.groups.into_iter().map(|group| {
+            let preferred = group.preferred_version.into_iter();
+            let versions = preferred.chain(group.versions);
+            (group.name, versions.map(|served| served.version).collect())
+        });
+        Ok(versions.collect())
+    }
+
+    /// Returns true if the cluster serves a resource.
+    pub(super) async fn serves(&self, resource: &Resource) -> Result<bool, ReadError> {
+        let version = resource.group_version();
+        let served = match self.0.list_api_group_resources(&version).await {
+            Ok(served) => served,
+            Err(error) => {
+                return match ReadError::from(error) {
+                    ReadError::NotFound => Ok(false),
+                    error => Err(error),
+                };
+            }
+        };
+        let mut served = served.resources.into_iter();
+        Ok(served.any(|one| one.name == resource.plural))
+    }
+
+    /// Returns an object as JSON.
+    pub(super) async fn get(&self, path: &str) -> Result<String, ReadError> {
+        let request = Request::get(path).body(Vec::new());
+        let request = request.map_err(|e| ReadError::Other(e.to_string()))?;
+        Ok(self.0.request_text(request).await?)
+    }
+
+    /// Returns a page of a list as JSON.
+    pub(super) async fn page(
+        &self,
+        path: &str,
+        labels: &str,
+        next: &str,
+    ) -> Result<String, ReadError> {
+        let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
+        query.append_pair("limit", &PAGE.to_string());
+        for (name, value) in [("labelSelector", labels), ("continue", next)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        self.get(&query.finish()).await
+    }
+}

@@ -1,0 +1,257 @@
+//! Prints the status of workloads.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::escape::escape_control;
+use super::table::table;
+use crate::args::{StatusArgs, StatusOutput};
+use crate::exit::{CliError, ExitStatus};
+use crate::format::{number, pluralize};
+use crate::status::{ObjectStatus, Verdict, duration};
+use crate::stderr::stderr;
+
+/// Workloads of a cluster with their verdicts.
+#[derive(Debug)]
+pub(crate) struct StatusReport {
+    pub(crate) now: DateTime<Utc>,
+    pub(crate) after: TimeDelta,
+    pub(crate) objects: Vec<ObjectStatus>,
+    pub(crate) unchecked: Vec<Unchecked>,
+    /// True if one workload was selected by its name.
+    pub(crate) has_name: bool,
+}
+
+/// Resource that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Unchecked {
+    pub(crate) resource: String,
+    pub(crate) reason: String,
+    /// True if workloads of this resource are missing in the report.
+    #[serde(rename = "workloads")]
+    pub(crate) has_workloads: bool,
+}
+
+impl StatusReport {
+    pub(crate) fn exit_status(&self, allow_empty: bool) -> ExitStatus {
+        let is_incomplete = self.unchecked.iter().any(|unread| unread.has_workloads)
+            || self.count(Verdict::Unchecked) > 0;
+        ExitStatus::first([
+            (is_incomplete, ExitStatus::Error),
+            (
+                self.objects.iter().any(|row| row.verdict.is_problem()),
+                ExitStatus::Denied,
+            ),
+            (
+                self.objects.is_empty() && !allow_empty,
+                ExitStatus::NothingEvaluated,
+            ),
+        ])
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        let rows = self.objects.iter();
+        rows.filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Formats the counts: `3 workloads: 1 orphaned, 2 healthy`.
+    fn summary(&self) -> String {
+        let counts = Verdict::ALL.iter().map(|verdict| (self.count(*verdict), verdict));
+        let counts = counts.filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts
+            .map(|(count, verdict)| format!("{} {}", number(count), verdict.as_str()))
+            .collect();
+        let all = pluralize(self.objects.len(), "workload");
+        match &*counts {
+            [] => all,
+            counts => format!("{all}: {}", counts.join(", ")),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let mut summary = Map::new();
+        summary.insert("workloads".to_owned(), self.objects.len().into());
+        for verdict in Verdict::ALL {
+            summary.insert(verdict.as_str().to_owned(), self.count(verdict).into());
+        }
+        json!({
+            "format": 1, "command": "status",
+            "time": self.now.to_rfc3339_opts(SecondsFormat::Secs, true), "after": duration(self.after),
+            "summary": summary, "objects": self.objects, "unchecked": self.unchecked,
+        })
+    }
+
+    fn age(&self, time: Option<DateTime<Utc>>) -> String {
+        let age = time.map(|time| duration(self.now.signed_duration_since(time)));
+        age.unwrap_or_else(|| "<none>".to_owned())
+    }
+}
+
+pub(crate) fn print(
+    report: &StatusReport,
+    args: &StatusArgs,
+    quiet: bool,
+) -> Result<(), CliError> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match args.output {
+        StatusOutput::Json => {
+            serde_json::to_writer_pretty(&mut out, &report.json()).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+        StatusOutput::Yaml => {
+            let yaml = serde_yaml_ng::to_string(&report.json());
+            let yaml = yaml.map_err(|e| CliError::Error(e.to_string()))?;
+            out.write_all(yaml.as_bytes())?;
+        }
+        StatusOutput::Markdown => out.write_all(markdown(report).as_bytes())?,
+        StatusOutput::Table if report.has_name => {
+            for row in &report.objects {
+                out.write_all(tree(report, row).as_bytes())?;
+            }
+        }
+        StatusOutput::Table | StatusOutput::Wide => {
+            let rows = report.objects.iter();
+            let rows = rows.filter(|row| !args.problems || row.verdict.is_problem());
+            let rows: Vec<_> = rows.collect();
+            if !rows.is_empty() {
+                let text = rows_as_table(report, &rows, args);
+                out.write_all(text.as_bytes())?;
+            }
+        }
+    }
+    out.flush()?;
+    for Unchecked {
+        resource, reason, ..
+    } in &report.unchecked
+    {
+        stderr!("unchecked: {}: {reason}\n", escape_control(resource));
+    }
+    if args.is_table() && !quiet && !report.has_name {
+        stderr!("{}\n", report.summary());
+    }
+    Ok(())
+}
+
+/// Formats the name as for kubectl: `job/pi`.
+fn name(row: &ObjectStatus) -> String {
+    format!("{}/{}", row.object.kind.to_ascii_lowercase(), row.object.name)
+}
+
+fn controller(row: &ObjectStatus) -> &str {
+    if row.delegated {
+        &row.controller
+    } else {
+        "<built-in>"
+    }
+}
+
+fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArgs) -> String {
+    let cells = rows.iter().map(|row| {
+        let write = row.last_status_write.as_ref();
+        let last_write = match write {
+            Some(write) => format!("{} ({})", report.age(Some(write.time)), write.manager),
+            None => "<none>".to_owned(),
+        };
+        [
+            row.object.namespace.clone(),
+            name(row),
+            controller(row).to_owned(),
+            row.state.to_owned(),
+            last_write,
+            report.age(row.created),
+            row.verdict.as_str().to_owned(),
+            row.reason.clone(),
+            row.action.clone(),
+        ]
+        .map(|cell| escape_control(&cell).into_owned())
+    });
+    let header = [
+        "NAMESPACE",
+        "NAME",
+        "CONTROLLER",
+        "STATE",
+        "LAST STATUS WRITE",
+        "AGE",
+        "VERDICT",
+        "REASON",
+        "ACTION",
+    ];
+    let cells = cells.collect::<Vec<_>>().into_iter();
+    let is_wide = args.output == StatusOutput::Wide;
+    if args.all_namespaces {
+        return if is_wide {
+            table(header, cells)
+        } else {
+            let [header @ .., _] = header;
+            table(header, cells.map(|[cells @ .., _]: [String; 9]| cells))
+        };
+    }
+    let [_, header @ ..] = header;
+    let cells = cells.map(|[_, cells @ ..]: [String; 9]| cells);
+    if is_wide {
+        table(header, cells)
+    } else {
+        let [header @ .., _] = header;
+        table(header, cells.map(|[cells @ .., _]: [String; 8]| cells))
+    }
+}
+
+/// Formats one workload as a tree, with the objects that it depends on.
+fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
+    let mut text = String::new();
+    let created = report.age(row.created);
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "{} {}   {}, {created} old, run by {}",
+        row.object.kind,
+        row.object.namespaced_name(),
+        row.state,
+        if row.delegated { &row.controller } else { "its built-in controller" },
+    );
+    let last = row.chain.len();
+    for (index, link) in row.chain.iter().enumerate() {
+        let branch = if index.saturating_add(1) == last { "└─" } else { "├─" };
+        let _ = writeln!(text, "{branch} {} {}   {}", link.kind, link.name, link.state);
+    }
+    let write = match &row.last_status_write {
+        Some(write) => format!("{} ago by {}", report.age(Some(write.time)), write.manager),
+        None => "<none>".to_owned(),
+    };
+    let _ = writeln!(text, "last status write: {write}");
+    let colon = if row.reason.is_empty() { "" } else { ": " };
+    let _ = writeln!(text, "{}{colon}{}", row.verdict.as_str(), row.reason);
+    if !row.action.is_empty() {
+        let _ = writeln!(text, "to do: {}", row.action);
+    }
+    text.lines().map(|line| format!("{}\n", escape_control(line))).collect()
+}
+
+/// Formats the problems and the totals, for the page of a CI job.
+fn markdown(report: &StatusReport) -> String {
+    let mut text = format!("{}\n", report.summary());
+    let problems = report.objects.iter().filter(|row| row.verdict.is_problem());
+    for (index, row) in problems.enumerate() {
+        if index == 0 {
+            text.push_str("\n| workload | controller | age | verdict | reason | to do |\n| --- | --- | --- | --- | --- | --- |\n");
+        }
+        let cells = [
+            format!("{} {}", row.object.kind, row.object.namespaced_name()),
+            controller(row).to_owned(),
+            report.age(row.created),
+            row.verdict.as_str().to_owned(),
+            row.reason.clone(),
+            row.action.clone(),
+        ];
+        let cells = cells.map(|cell| escape_control(&cell).replace('|', "\\|"));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    for unread in &report.unchecked {
+        let _ = write!(text, "\nUnchecked: `{}`: {}\n", unread.resource, unread.reason);
+    }
+    text
+}

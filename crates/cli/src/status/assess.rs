@@ -1,0 +1,427 @@
+//! The verdict on one workload.
+
+use chrono::TimeDelta;
+
+use super::kueue::{Activity, AdmissionCheck, Kueue, MULTIKUEUE, Workload};
+use super::object::{QUEUE_NAME, StoredObject};
+use super::time::duration;
+use super::{Cluster, Finding, Limits, Link, ObjectStatus, Verdict};
+use Verdict::{Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled, Unchecked};
+
+/// Field manager of the Job controller: the name of its program in the releases of Kubernetes.
+const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
+/// Field managers of Kueue: since 0.6 its name, and before that the name of its program.
+const KUEUE: [&str; 2] = ["kueue", "manager"];
+/// Programs that people use, and controllers don't. `kubectl` is also a prefix: `kubectl-edit`.
+const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
+
+/// Judges a workload.
+pub(crate) fn assess(object: StoredObject, cluster: &Cluster, limits: &Limits) -> ObjectStatus {
+    let mut chain = Vec::new();
+    let Finding {
+        verdict,
+        state,
+        reason,
+        action,
+    } = find(&object, cluster, limits, &mut chain);
+    ObjectStatus {
+        controller: object.controller().to_owned(),
+        delegated: object.delegated_to.is_some(),
+        object: object.object,
+        state,
+        verdict,
+        reason,
+        action,
+        created: object.created,
+        last_status_write: object.last_status_write,
+        chain,
+    }
+}
+
+/// Returns the first finding, in the order of severity.
+fn find(
+    object: &StoredObject,
+    cluster: &Cluster,
+    limits: &Limits,
+    chain: &mut Vec<Link>,
+) -> Finding {
+    let state = state(object);
+    let name = object.argument();
+    let delegated_to = object.delegated_to.as_deref();
+    let follow = |chain: &mut Vec<Link>| follow(object, state, cluster, limits, chain);
+    let is_for_multikueue = delegated_to == Some(MULTIKUEUE);
+    if object.is_being_deleted {
+        return Finding::new(Healthy, "Terminating", "is being deleted");
+    }
+    if let Some(text) = &object.violation {
+        let action = format!("find the writer in the audit log, then delete and recreate {name}");
+        return Finding::new(Contradicting, state, text).action(action);
+    }
+    if let Some(finding) = foreign_writer(object, state, limits) {
+        return finding;
+    }
+    if object.outcome.is_some() {
+        return Finding::new(Finished, state, "");
+    }
+    if let Some((text, is_in_settings)) = &object.unknown_name
+        && (*is_in_settings || !object.has_status)
+    {
+        let action = format!("recreate {name} with the name of a controller, or without managedBy");
+        return Finding::new(Orphaned, state, text).action(action);
+    }
+    if is_for_multikueue {
+        return follow(chain);
+    }
+    if let Some(finding) = dead_controller(object, state, cluster, limits) {
+        return finding;
+    }
+    if !object.has_status && !object.is_suspended {
+        if let Some(age) = limits.age_of_evidence(object.created) {
+            let reason = format!("no status since its creation {} ago", duration(age));
+            let action = match delegated_to {
+                Some(controller) => format!("check that {controller} is installed and running"),
+                None => format!("check that the controller of {} is running", object.object.kind),
+            };
+            return Finding::new(Orphaned, state, reason).action(action);
+        }
+        return Finding::new(Healthy, state, "new");
+    }
+    let unheeded = match (object.is_suspended, object.suspended_condition) {
+        (false, Some(true)) => Some("resumed"),
+        (true, Some(false)) => Some("suspended"),
+        (true, None) if object.active.is_some() => Some("suspended"),
+        _ => None,
+    };
+    let age = limits.age_of_evidence(object.last_spec_write);
+    if let Some((change, age)) = unheeded.zip(age) {
+        let reason = format!(
+            "{change} at least {} ago, and the status does not show it",
+            duration(age)
+        );
+        let action = format!("check that {} is running", named(object));
+        return Finding::new(Stalled, state, reason).action(action);
+    }
+    Finding::new(Healthy, state, "")
+}
+
+/// Returns the state in one word.
+fn state(object: &StoredObject) -> &'static str {
+    match object.outcome {
+        Some(managed_by::Outcome::Succeeded) => "Complete",
+        Some(managed_by::Outcome::Failed) => "Failed",
+        Some(managed_by::Outcome::DeadEnd) => "Ended",
+        None if object.is_suspended || object.suspended_condition == Some(true) => "Suspended",
+        None if object.has_status => "Running",
+        None => "Pending",
+    }
+}
+
+/// Returns the controller for messages.
+fn named(object: &StoredObject) -> String {
+    match object.controller() {
+        "" => format!("the controller of {}", object.object.kind),
+        controller => controller.to_owned(),
+    }
+}
+
+/// Finds a last writer of the status that is not the controller.
+fn foreign_writer(object: &StoredObject, state: &'static str, limits: &Limits) -> Option<Finding> {
+    let write = object.last_status_write.as_ref()?;
+    let manager = &*write.manager;
+    let age = duration(limits.now.signed_duration_since(write.time));
+    let controller = object.controller();
+    let foreign = |expected: &str| {
+        let reason = format!("{manager} wrote the status {age} ago, expected {expected}");
+        let action = "find the user in the audit log, and restrict who may write the status";
+        Some(Finding::new(ForeignWriter, state, reason).action(action))
+    };
+    if let Some(writers) = limits.writers.get(controller) {
+        let is_listed = writers.iter().any(|writer| writer == manager);
+        return if is_listed { None } else { foreign(&writers.join(" or ")) };
+    }
+    let is_client = |client: &str| {
+        let rest = manager.strip_prefix(client);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    if CLIENTS.into_iter().any(is_client) {
+        return foreign(&named(object));
+    }
+    if object.delegated_to.is_some() && manager == KUBE_CONTROLLER_MANAGER {
+        let reason = format!("delegated to {controller}, but {manager} wrote the status {age} ago");
+        let action = "enable the feature gate JobManagedBy in kube-controller-manager";
+        return Some(Finding::new(Contradicting, state, reason).action(action));
+    }
+    if object.delegated_to.as_deref() == Some(MULTIKUEUE) && !KUEUE.contains(&manager) {
+        return foreign("kueue");
+    }
+    None
+}
+
+/// Finds a controller that no longer renews the Lease of its leader election.
+fn dead_controller(
+    object: &StoredObject,
+    state: &'static str,
+    cluster: &Cluster,
+    limits: &Limits,
+) -> Option<Finding> {
+    let renewal = cluster.leases.renewal(object.controller());
+    let age = limits.age_of_evidence(renewal)?;
+    let name = named(object);
+    let reason = format!("{name} renewed its Lease last {} ago", duration(age));
+    Some(Finding::new(Stalled, state, reason).action(format!("check that {name} is running")))
+}
+
+/// Follows a workload for MultiKueue to the cluster that runs its copy.
+fn follow(
+    object: &StoredObject,
+    state: &'static str,
+    cluster: &Cluster,
+    limits: &Limits,
+    chain: &mut Vec<Link>,
+) -> Finding {
+    let name = object.argument();
+    let namespace = &object.object.namespace;
+    let in_namespace = if namespace.is_empty() {
+        String::new()
+    } else {
+        format!(" -n {namespace}")
+    };
+    let age = limits.age_of_evidence(object.created);
+    let Some(kueue) = &cluster.kueue else {
+        let reason = "the cluster does not serve the API of Kueue";
+        let finding = Finding::new(Orphaned, state, reason);
+        return finding.action(format!("install Kueue, or recreate {name} without managedBy"));
+    };
+    let Some(queue) = object.queue.as_deref().or_else(|| Some(&kueue.workload(object)?.queue)) else {
+        if age.is_none() {
+            return Finding::new(Healthy, state, "new");
+        }
+        let reason = format!("no label {QUEUE_NAME}, so Kueue ignores it");
+        let action = format!("kubectl label{in_namespace} {name} {QUEUE_NAME}=QUEUE");
+        return Finding::new(Orphaned, state, reason).action(action);
+    };
+    if kueue.unread.contains("workloads") {
+        let reason = "you may not list workloads.kueue.x-k8s.io";
+        return Finding::new(Unchecked, state, reason);
+    }
+    let Some(workload) = kueue.workload(object) else {
+        let Some(age) = age else {
+            return Finding::new(Healthy, state, "new");
+        };
+        let reason = format!("Kueue has created no Workload for it in {}", duration(age));
+        let action = "check that Kueue is running and manages this kind and namespace";
+        return Finding::new(Orphaned, state, reason).action(action);
+    };
+    chain.push(Link {
+        kind: "Workload",
+        name: workload.name.clone(),
+        state: workload_state(workload).to_owned(),
+    });
+    if let Some((time, outcome)) = &workload.finished {
+        let Some(age) = limits.age_of_evidence(Some(*time)) else {
+            return Finding::new(Healthy, state, "the Workload has finished");
+        };
+        let reason = format!(
+            "its Workload finished {} ago ({outcome}), but its status shows no outcome",
+            duration(age)
+        );
+        let action = format!("kubectl delete{in_namespace} {name}, and recreate it with a longer TTL");
+        return Finding::new(Contradicting, state, reason).action(action);
+    }
+    if let Some(finding) = dead_controller(object, state, cluster, limits) {
+        return finding;
+    }
+    if !workload.is_active {
+        let reason = workload.evicted.as_ref();
+        return match reason.filter(|(reason, _)| reason.starts_with("DeactivatedDueTo")) {
+            Some((_, message)) => Finding::new(Stalled, "Deactivated", message).action(format!(
+                "kubectl patch{in_namespace} workload {} --type=merge -p '{{\"spec\":{{\"active\":true}}}}'",
+                workload.name
+            )),
+            None => Finding::new(Healthy, "Deactivated", "its Workload is not active"),
+        };
+    }
+    let queues = Queues {
+        kueue,
+        limits,
+        chain,
+    };
+    queues.follow(namespace, queue, workload)
+}
+
+fn workload_state(workload: &Workload) -> &'static str {
+    match workload {
+        Workload {
+            finished: Some(_), ..
+        } => "Finished",
+        Workload {
+            is_active: false, ..
+        } => "Deactivated",
+        Workload { cluster, .. } if !cluster.is_empty() => "Admitted",
+        Workload {
+            reserved: Some(_), ..
+        } => "QuotaReserved",
+        _ => "Pending",
+    }
+}
+
+/// Follows a Workload through the queues.
+struct Queues<'c> {
+    kueue: &'c Kueue,
+    limits: &'c Limits,
+    chain: &'c mut Vec<Link>,
+}
+
+impl Queues<'_> {
+    fn link(&mut self, kind: &'static str, name: &str, state: impl Into<String>) {
+        self.chain.push(Link {
+            kind,
+            name: name.to_owned(),
+            state: state.into(),
+        });
+    }
+
+    /// Adds an object, or the fact that it does not exist or could not be read. Returns true if it does not exist.
+    fn add(
+        &mut self,
+        kind: &'static str,
+        resource: &'static str,
+        name: &str,
+        activity: Option<&Activity>,
+    ) -> bool {
+        let is_unread = self.kueue.unread.contains(resource);
+        let state = match activity {
+            Some(Activity {
+                is_stopped: true, ..
+            }) => "stopped".to_owned(),
+            Some(Activity {
+                inactive: Some((_, message)),
+                ..
+            }) => format!("inactive: {message}"),
+            Some(_) => "active".to_owned(),
+            None if is_unread => "unchecked".to_owned(),
+            None => "not found".to_owned(),
+        };
+        self.link(kind, name, state);
+        activity.is_none() && !is_unread
+    }
+
+    /// Returns a finding if an object has been inactive for long. An object that an admin stopped is as intended.
+    fn inactive(&self, kind: &str, name: &str, activity: Option<&Activity>) -> Option<Finding> {
+        let activity = activity.filter(|activity| !activity.is_stopped)?;
+        let (time, message) = activity.inactive.as_ref()?;
+        let age = self.limits.age_of_evidence(Some(*time))?;
+        let reason = format!("{kind} {name} has been inactive for {}: {message}", duration(age));
+        let action = format!("kubectl describe {} {name}", kind.to_ascii_lowercase());
+        Some(Finding::new(Stalled, "Queued", reason).action(action))
+    }
+
+    fn follow(mut self, namespace: &str, queue: &str, workload: &Workload) -> Finding {
+        let kueue = self.kueue;
+        let key = (namespace.to_owned(), queue.to_owned());
+        let local = kueue.local_queues.get(&key);
+        let is_reserved = workload.reserved.is_some();
+        if self.add("LocalQueue", "localqueues", queue, local.map(|q| &q.activity)) && !is_reserved {
+            let action = format!("create LocalQueue {queue} in {namespace}, or correct the label {QUEUE_NAME}");
+            let reason = format!("LocalQueue {queue} does not exist in {namespace}");
+            return Finding::new(Orphaned, "Queued", reason).action(action);
+        }
+        let name = match &*workload.cluster_queue {
+            "" => local.map_or("", |local| &*local.cluster_queue),
+            reserved => reserved,
+        };
+        if name.is_empty() {
+            return Finding::new(Healthy, "Queued", &workload.waits_for);
+        }
+        let cluster_queue = kueue.cluster_queues.get(name);
+        let activity = cluster_queue.map(|queue| &queue.activity);
+        if self.add("ClusterQueue", "clusterqueues", name, activity) && !is_reserved {
+            let reason = format!("ClusterQueue {name} of LocalQueue {queue} does not exist");
+            let action = format!("create ClusterQueue {name}");
+            return Finding::new(Orphaned, "Queued", reason).action(action);
+        }
+        let of_queue = cluster_queue.into_iter().flat_map(|queue| &queue.checks);
+        let names = workload.checks.iter().map(|check| &*check.name);
+        let names = names.chain(of_queue.map(|name| &**name));
+        let check = kueue.multikueue_check(names);
+        if !is_reserved {
+            if let Some((check, facts)) = check {
+                self.add("AdmissionCheck", "admissionchecks", check, Some(&facts.activity));
+            }
+            let local = local.map(|queue| &queue.activity);
+            let inactive = self.inactive("ClusterQueue", name, activity);
+            return inactive
+                .or_else(|| self.inactive("LocalQueue", queue, local))
+                .unwrap_or_else(|| Finding::new(Healthy, "Queued", &workload.waits_for));
+        }
+        let Some((check, facts)) = check else {
+            return self.without_check(name, cluster_queue.is_some(), workload);
+        };
+        self.add("AdmissionCheck", "admissionchecks", check, Some(&facts.activity));
+        self.follow_check(check, facts, workload)
+    }
+
+    /// Returns the finding for reserved quota in a queue without a MultiKueue check.
+    fn without_check(&self, queue: &str, is_queue_read: bool, workload: &Workload) -> Finding {
+        let unread = &self.kueue.unread;
+        if unread.contains("admissionchecks") || !is_queue_read {
+            let reason = "you may not read ClusterQueues or AdmissionChecks";
+            return Finding::new(Unchecked, "Admitted", reason);
+        }
+        let Some(age) = self.limits.age_of_evidence(workload.reserved) else {
+            return Finding::new(Healthy, "Admitted", "new");
+        };
+        let reason = format!(
+            "holds quota of ClusterQueue {queue} since {}, which has no MultiKueue check, so no cluster runs it",
+            duration(age)
+        );
+        let action = format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
+        Finding::new(Contradicting, "Admitted", reason).action(action)
+    }
+
+    fn follow_check(
+        mut self,
+        name: &str,
+        check: &AdmissionCheck,
+        workload: &Workload,
+    ) -> Finding {
+        let kueue = self.kueue;
+        if !workload.cluster.is_empty() {
+            let worker = &*workload.cluster;
+            let activity = kueue.clusters.get(worker);
+            self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
+            let lost = self.inactive("MultiKueueCluster", worker, activity);
+            return lost.unwrap_or_else(|| {
+                Finding::new(Healthy, "Running", format!("on {worker}"))
+            });
+        }
+        let nominated = match &*workload.nominated {
+            [] => kueue.configs.get(&check.config),
+            _ => Some(&workload.nominated),
+        };
+        let workers = nominated.map(Vec::as_slice).unwrap_or_default();
+        for worker in workers {
+            let activity = kueue.clusters.get(worker);
+            self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
+        }
+        if let Some(finding) = self.inactive("AdmissionCheck", name, Some(&check.activity)) {
+            return finding;
+        }
+        let mut lost = workers
+            .iter()
+            .map(|worker| self.inactive("MultiKueueCluster", worker, kueue.clusters.get(worker)));
+        if let Some(Some(first)) = lost.next()
+            && lost.all(|other| other.is_some())
+        {
+            return first;
+        }
+        let message = workload.checks.iter().find(|state| state.name == name);
+        let message = message.map_or("", |state| &*state.message);
+        let age = workload.reserved.map_or(TimeDelta::zero(), |time| {
+            self.limits.now.signed_duration_since(time)
+        });
+        let waits = format!("waits for a worker since {}", duration(age));
+        let reason = if message.is_empty() { waits } else { message.to_owned() };
+        Finding::new(Healthy, "Dispatching", reason)
+    }
+}

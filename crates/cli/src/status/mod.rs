@@ -1,0 +1,167 @@
+//! Judges stored workloads: who runs each, who wrote its status last, and whether anyone is there.
+//!
+//! Everything here is pure: it gets the objects as JSON and the time as a parameter. `command/status` reads them from a cluster.
+//! [`Cluster`] contains what a verdict needs besides the object: the objects of Kueue, and the Leases of controllers.
+//!
+//! Every verdict other than [`Verdict::Healthy`] and [`Verdict::Finished`] needs evidence in stored objects that is older than
+//! [`Limits::after`]. A long run, a suspended workload and a full queue are no evidence.
+
+mod assess;
+mod kueue;
+mod lease;
+mod object;
+mod time;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use managed_by_offline::replay::ObjectRef;
+use serde::Serialize;
+
+pub(crate) use assess::assess;
+pub(crate) use kueue::{Kueue, MULTIKUEUE, Unread};
+pub(crate) use lease::{LEASES, Leases};
+pub(crate) use object::StoredObject;
+pub(crate) use time::duration;
+
+/// Verdict on a stored workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// No controller runs it: no status was ever written, or the name belongs to no controller.
+    Orphaned,
+    /// A controller took it, but it cannot progress.
+    Stalled,
+    /// The status violates a rule, or two objects disagree.
+    Contradicting,
+    /// Someone other than its controller wrote the status last.
+    ForeignWriter,
+    /// An object that the verdict depends on could not be read.
+    Unchecked,
+    Healthy,
+    Finished,
+}
+
+impl Verdict {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Orphaned,
+        Self::Stalled,
+        Self::Contradicting,
+        Self::ForeignWriter,
+        Self::Unchecked,
+        Self::Healthy,
+        Self::Finished,
+    ];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Orphaned => "orphaned",
+            Self::Stalled => "stalled",
+            Self::Contradicting => "contradicting",
+            Self::ForeignWriter => "foreign-writer",
+            Self::Unchecked => "unchecked",
+            Self::Healthy => "healthy",
+            Self::Finished => "finished",
+        }
+    }
+
+    /// Returns true if somebody has to act.
+    pub(crate) fn is_problem(self) -> bool {
+        !matches!(self, Self::Unchecked | Self::Healthy | Self::Finished)
+    }
+}
+
+/// Verdict with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) verdict: Verdict,
+    /// State in one word, such as `Running`.
+    pub(crate) state: &'static str,
+    pub(crate) reason: String,
+    /// One thing to do; empty if there is nothing to do.
+    pub(crate) action: String,
+}
+
+impl Finding {
+    /// Creates a finding without an action.
+    fn new(verdict: Verdict, state: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            state,
+            reason: reason.into(),
+            action: String::new(),
+        }
+    }
+
+    #[must_use]
+    fn action(self, action: impl Into<String>) -> Self {
+        Self {
+            action: action.into(),
+            ..self
+        }
+    }
+}
+
+/// Last write of a status, according to `managedFields`. A client chooses the name of its manager, so it is a hint and no proof.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct StatusWrite {
+    pub(crate) time: DateTime<Utc>,
+    pub(crate) manager: String,
+}
+
+/// Object that a delegated workload depends on, for the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Link {
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) state: String,
+}
+
+/// Judged workload: one row of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ObjectStatus {
+    pub(crate) object: ObjectRef,
+    /// Controller that runs the workload: a value of `managedBy`. Empty for a kind whose built-in controller has no name.
+    pub(crate) controller: String,
+    pub(crate) delegated: bool,
+    pub(crate) state: &'static str,
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) action: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created: Option<DateTime<Utc>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_status_write: Option<StatusWrite>,
+    /// The objects that the workload depends on, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) chain: Vec<Link>,
+}
+
+/// Parameters of the verdicts.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    pub(crate) now: DateTime<Utc>,
+    /// Minimum age of evidence.
+    pub(crate) after: TimeDelta,
+    /// Field managers that may write the status, by controller.
+    pub(crate) writers: BTreeMap<String, Vec<String>>,
+}
+
+impl Limits {
+    /// Returns the age, if the time is long enough ago to be evidence.
+    fn age_of_evidence(&self, time: Option<DateTime<Utc>>) -> Option<TimeDelta> {
+        let age = self.now.signed_duration_since(time?);
+        (age > self.after).then_some(age)
+    }
+}
+
+/// What the cluster contains besides the workloads.
+#[derive(Debug, Default)]
+pub(crate) struct Cluster {
+    /// [`None`] if the cluster does not serve Kueue's API.
+    pub(crate) kueue: Option<Kueue>,
+    pub(crate) leases: Leases,
+}
+

@@ -1,0 +1,210 @@
+//! The facts about a stored workload that a verdict needs, without the rest of the object: 50,000 of them are in memory.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use managed_by::{Enforcement, Outcome, ReportedFinding, UserInfo};
+use managed_by_offline::replay::ObjectRef;
+use managed_by_offline::{Evaluator, manifest};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::StatusWrite;
+
+/// Label that Kueue requires.
+pub(crate) const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
+
+/// Facts about a stored workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredObject {
+    pub(crate) object: ObjectRef,
+    pub(crate) uid: String,
+    pub(crate) created: Option<DateTime<Utc>>,
+    pub(crate) is_being_deleted: bool,
+    /// Controller that the object is delegated to, or [`None`] for the built-in controller.
+    pub(crate) delegated_to: Option<String>,
+    /// Name of the kind's built-in controller; may be empty.
+    pub(crate) built_in: String,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) queue: Option<String>,
+    /// `spec.suspend`.
+    pub(crate) is_suspended: bool,
+    /// Status of the condition `Suspended`, if there is one.
+    pub(crate) suspended_condition: Option<bool>,
+    /// `status.active` of a Job.
+    pub(crate) active: Option<i64>,
+    pub(crate) has_status: bool,
+    pub(crate) last_status_write: Option<StatusWrite>,
+    /// Last write of anything but the status.
+    pub(crate) last_spec_write: Option<DateTime<Utc>>,
+    /// The reason why no controller has the name in `managedBy`, and whether the settings say so.
+    pub(crate) unknown_name: Option<(String, bool)>,
+    /// The first rule that the status violates, with its message.
+    pub(crate) violation: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Partial {
+    #[serde(deserialize_with = "lenient")]
+    metadata: Metadata,
+    #[serde(deserialize_with = "lenient")]
+    spec: Spec,
+    #[serde(deserialize_with = "lenient")]
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    #[serde(deserialize_with = "lenient")]
+    uid: String,
+    #[serde(deserialize_with = "lenient")]
+    creation_timestamp: Option<DateTime<Utc>>,
+    #[serde(deserialize_with = "lenient")]
+    deletion_timestamp: Option<DateTime<Utc>>,
+    #[serde(deserialize_with = "lenient")]
+    labels: BTreeMap<String, String>,
+    #[serde(deserialize_with = "lenient")]
+    managed_fields: Vec<ManagedFields>,
+}
+
+/// Entry of `managedFields`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ManagedFields {
+    #[serde(deserialize_with = "lenient")]
+    manager: String,
+    #[serde(deserialize_with = "lenient")]
+    time: Option<DateTime<Utc>>,
+    #[serde(deserialize_with = "lenient")]
+    subresource: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    #[serde(deserialize_with = "lenient")]
+    suspend: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    #[serde(deserialize_with = "lenient")]
+    active: Option<i64>,
+    #[serde(deserialize_with = "lenient")]
+    conditions: Vec<Condition>,
+}
+
+/// Condition of a status.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Condition {
+    #[serde(rename = "type", deserialize_with = "lenient")]
+    pub(super) condition: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) status: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) reason: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) message: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) last_transition_time: Option<DateTime<Utc>>,
+}
+
+/// Returns the condition of a type.
+pub(super) fn condition<'c>(conditions: &'c [Condition], name: &str) -> Option<&'c Condition> {
+    conditions.iter().find(|one| one.condition == name)
+}
+
+/// Reads a value of the wrong type as missing: anyone may store such a value in a custom resource.
+pub(super) fn lenient<'de, D, T>(json: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let raw = <&RawValue>::deserialize(json)?;
+    Ok(serde_json::from_str(raw.get()).unwrap_or_default())
+}
+
+impl StoredObject {
+    /// Reads the facts of an object. Returns [`None`] for an object that is no workload, or that the library cannot decode.
+    pub(crate) fn read(object: &manifest::Object<'_>, evaluator: &Evaluator<'_>) -> Option<Self> {
+        let user = UserInfo::default();
+        let request = object.stored_request(&user);
+        let (state, findings) = request
+            .with_request(|request| {
+                let state = evaluator.workload_state(request)?;
+                // The status of a finished workload is not evaluated: it cannot get better.
+                let findings = evaluator.evaluate(request).findings;
+                Some((state, findings))
+            })
+            .ok()??;
+        let Partial {
+            metadata,
+            spec,
+            status,
+        } = serde_json::from_str(object.json()).ok()?;
+        let writes = metadata.managed_fields.into_iter();
+        let (status_writes, others): (Vec<_>, Vec<_>) =
+            writes.partition(|fields| fields.subresource == "status");
+        let last_status_write = status_writes.into_iter().filter_map(|fields| {
+            let ManagedFields { manager, time, .. } = fields;
+            time.map(|time| StatusWrite { time, manager })
+        });
+        let suspended = condition(&status.conditions, "Suspended");
+        Some(Self {
+            object: object.full_name(""),
+            uid: metadata.uid,
+            created: metadata.creation_timestamp,
+            is_being_deleted: metadata.deletion_timestamp.is_some(),
+            delegated_to: state.delegated_to,
+            built_in: state.reserved_value.unwrap_or_default(),
+            outcome: state.outcome,
+            queue: metadata
+                .labels
+                .get(QUEUE_NAME)
+                .filter(|q| !q.is_empty())
+                .cloned(),
+            is_suspended: spec.suspend == Some(true),
+            suspended_condition: suspended.map(|condition| condition.status == "True"),
+            active: status.active.filter(|active| *active > 0),
+            has_status: object.has_status(),
+            last_status_write: last_status_write.max(),
+            last_spec_write: others.iter().filter_map(|fields| fields.time).max(),
+            unknown_name: findings.iter().find_map(unknown_name),
+            violation: findings.iter().find_map(violation),
+        })
+    }
+
+    /// Returns the controller that runs the workload; may be empty.
+    pub(crate) fn controller(&self) -> &str {
+        self.delegated_to.as_deref().unwrap_or(&self.built_in)
+    }
+
+    /// Returns the resource and name, as for kubectl: `job/pi`.
+    pub(crate) fn argument(&self) -> String {
+        let ObjectRef { kind, name, .. } = &self.object;
+        format!("{}/{name}", kind.to_ascii_lowercase())
+    }
+}
+
+/// Returns the reason if a finding means that no controller has the name in `managedBy`, and true if the settings say so.
+fn unknown_name(finding: &ReportedFinding) -> Option<(String, bool)> {
+    let is_listed_rule = match finding.rule.id() {
+        "managed-by/allowed" => true,
+        "managed-by/reserved-domain" | "managed-by/wrong-kind" | "managed-by/format" => false,
+        _ => return None,
+    };
+    Some((finding.message.clone(), is_listed_rule))
+}
+
+/// Returns the message of a denial about the status.
+fn violation(finding: &ReportedFinding) -> Option<String> {
+    let id = finding.rule.id();
+    let is_status = id.starts_with("job-status/") || id.starts_with("status/");
+    (is_status && finding.enforcement == Enforcement::Deny)
+        .then(|| format!("{} [{id}]", finding.message))
+}
