@@ -281,7 +281,9 @@ fn parse_duration(text: &str) -> Result<TimeDelta, String> {
         "h" => 3600,
         _ => return Err(expected()),
     };
-    Ok(TimeDelta::seconds(i64::from(number).saturating_mul(seconds)))
+    Ok(TimeDelta::seconds(
+        i64::from(number).saturating_mul(seconds),
+    ))
 }
 
 /// Parses `CONTROLLER=MANAGER`.

@@ -60,7 +60,9 @@ impl StatusReport {
 
     /// Formats the counts: `3 workloads: 1 orphaned, 2 healthy`.
     fn summary(&self) -> String {
-        let counts = Verdict::ALL.iter().map(|verdict| (self.count(*verdict), verdict));
+        let counts = Verdict::ALL
+            .iter()
+            .map(|verdict| (self.count(*verdict), verdict));
         let counts = counts.filter(|(count, _)| *count > 0);
         let counts: Vec<_> = counts
             .map(|(count, verdict)| format!("{} {}", number(count), verdict.as_str()))
@@ -91,11 +93,7 @@ impl StatusReport {
     }
 }
 
-pub(crate) fn print(
-    report: &StatusReport,
-    args: &StatusArgs,
-    quiet: bool,
-) -> Result<(), CliError> {
+pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Result<(), CliError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.output {
         StatusOutput::Json => {
@@ -138,7 +136,11 @@ pub(crate) fn print(
 
 /// Formats the name as for kubectl: `job/pi`.
 fn name(row: &ObjectStatus) -> String {
-    format!("{}/{}", row.object.kind.to_ascii_lowercase(), row.object.name)
+    format!(
+        "{}/{}",
+        row.object.kind.to_ascii_lowercase(),
+        row.object.name
+    )
 }
 
 fn controller(row: &ObjectStatus) -> &str {
@@ -211,12 +213,24 @@ fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
         row.object.kind,
         row.object.namespaced_name(),
         row.state,
-        if row.delegated { &row.controller } else { "its built-in controller" },
+        if row.delegated {
+            &row.controller
+        } else {
+            "its built-in controller"
+        },
     );
     let last = row.chain.len();
     for (index, link) in row.chain.iter().enumerate() {
-        let branch = if index.saturating_add(1) == last { "└─" } else { "├─" };
-        let _ = writeln!(text, "{branch} {} {}   {}", link.kind, link.name, link.state);
+        let branch = if index.saturating_add(1) == last {
+            "└─"
+        } else {
+            "├─"
+        };
+        let _ = writeln!(
+            text,
+            "{branch} {} {}   {}",
+            link.kind, link.name, link.state
+        );
     }
     let write = match &row.last_status_write {
         Some(write) => format!("{} ago by {}", report.age(Some(write.time)), write.manager),
@@ -228,7 +242,9 @@ fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
     if !row.action.is_empty() {
         let _ = writeln!(text, "to do: {}", row.action);
     }
-    text.lines().map(|line| format!("{}\n", escape_control(line))).collect()
+    text.lines()
+        .map(|line| format!("{}\n", escape_control(line)))
+        .collect()
 }
 
 /// Formats the problems and the totals, for the page of a CI job.
@@ -251,7 +267,11 @@ fn markdown(report: &StatusReport) -> String {
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     for unread in &report.unchecked {
-        let _ = write!(text, "\nUnchecked: `{}`: {}\n", unread.resource, unread.reason);
+        let _ = write!(
+            text,
+            "\nUnchecked: `{}`: {}\n",
+            unread.resource, unread.reason
+        );
     }
     text
 }

@@ -80,7 +80,10 @@ fn find(
             let reason = format!("no status since its creation {} ago", duration(age));
             let action = match delegated_to {
                 Some(controller) => format!("check that {controller} is installed and running"),
-                None => format!("check that the controller of {} is running", object.object.kind),
+                None => format!(
+                    "check that the controller of {} is running",
+                    object.object.kind
+                ),
             };
             return Finding::new(Orphaned, state, reason).action(action);
         }
@@ -137,7 +140,11 @@ fn foreign_writer(object: &StoredObject, state: &'static str, limits: &Limits) -
     };
     if let Some(writers) = limits.writers.get(controller) {
         let is_listed = writers.iter().any(|writer| writer == manager);
-        return if is_listed { None } else { foreign(&writers.join(" or ")) };
+        return if is_listed {
+            None
+        } else {
+            foreign(&writers.join(" or "))
+        };
     }
     let is_client = |client: &str| {
         let rest = manager.strip_prefix(client);
@@ -190,9 +197,15 @@ fn follow(
     let Some(kueue) = &cluster.kueue else {
         let reason = "the cluster does not serve the API of Kueue";
         let finding = Finding::new(Orphaned, state, reason);
-        return finding.action(format!("install Kueue, or recreate {name} without managedBy"));
+        return finding.action(format!(
+            "install Kueue, or recreate {name} without managedBy"
+        ));
     };
-    let Some(queue) = object.queue.as_deref().or_else(|| Some(&kueue.workload(object)?.queue)) else {
+    let Some(queue) = object
+        .queue
+        .as_deref()
+        .or_else(|| Some(&kueue.workload(object)?.queue))
+    else {
         if age.is_none() {
             return Finding::new(Healthy, state, "new");
         }
@@ -225,7 +238,8 @@ fn follow(
             "its Workload finished {} ago ({outcome}), but its status shows no outcome",
             duration(age)
         );
-        let action = format!("kubectl delete{in_namespace} {name}, and recreate it with a longer TTL");
+        let action =
+            format!("kubectl delete{in_namespace} {name}, and recreate it with a longer TTL");
         return Finding::new(Contradicting, state, reason).action(action);
     }
     if let Some(finding) = dead_controller(object, state, cluster, limits) {
@@ -311,7 +325,10 @@ impl Queues<'_> {
         let activity = activity.filter(|activity| !activity.is_stopped)?;
         let (time, message) = activity.inactive.as_ref()?;
         let age = self.limits.age_of_evidence(Some(*time))?;
-        let reason = format!("{kind} {name} has been inactive for {}: {message}", duration(age));
+        let reason = format!(
+            "{kind} {name} has been inactive for {}: {message}",
+            duration(age)
+        );
         let action = format!("kubectl describe {} {name}", kind.to_ascii_lowercase());
         Some(Finding::new(Stalled, "Queued", reason).action(action))
     }
@@ -321,8 +338,16 @@ impl Queues<'_> {
         let key = (namespace.to_owned(), queue.to_owned());
         let local = kueue.local_queues.get(&key);
         let is_reserved = workload.reserved.is_some();
-        if self.add("LocalQueue", "localqueues", queue, local.map(|q| &q.activity)) && !is_reserved {
-            let action = format!("create LocalQueue {queue} in {namespace}, or correct the label {QUEUE_NAME}");
+        if self.add(
+            "LocalQueue",
+            "localqueues",
+            queue,
+            local.map(|q| &q.activity),
+        ) && !is_reserved
+        {
+            let action = format!(
+                "create LocalQueue {queue} in {namespace}, or correct the label {QUEUE_NAME}"
+            );
             let reason = format!("LocalQueue {queue} does not exist in {namespace}");
             return Finding::new(Orphaned, "Queued", reason).action(action);
         }
@@ -346,7 +371,12 @@ impl Queues<'_> {
         let check = kueue.multikueue_check(names);
         if !is_reserved {
             if let Some((check, facts)) = check {
-                self.add("AdmissionCheck", "admissionchecks", check, Some(&facts.activity));
+                self.add(
+                    "AdmissionCheck",
+                    "admissionchecks",
+                    check,
+                    Some(&facts.activity),
+                );
             }
             let local = local.map(|queue| &queue.activity);
             let inactive = self.inactive("ClusterQueue", name, activity);
@@ -355,9 +385,20 @@ impl Queues<'_> {
                 .unwrap_or_else(|| Finding::new(Healthy, "Queued", &workload.waits_for));
         }
         let Some((check, facts)) = check else {
-            return self.without_check(name, cluster_queue.is_some(), workload);
+            // A worker in the Workload shows that it has a MultiKueue check, also to a user who may not read the check.
+            let has_worker = !workload.cluster.is_empty() || !workload.nominated.is_empty();
+            return if has_worker {
+                self.follow_check("", &AdmissionCheck::default(), workload)
+            } else {
+                self.without_check(name, cluster_queue.is_some(), workload)
+            };
         };
-        self.add("AdmissionCheck", "admissionchecks", check, Some(&facts.activity));
+        self.add(
+            "AdmissionCheck",
+            "admissionchecks",
+            check,
+            Some(&facts.activity),
+        );
         self.follow_check(check, facts, workload)
     }
 
@@ -375,25 +416,20 @@ impl Queues<'_> {
             "holds quota of ClusterQueue {queue} since {}, which has no MultiKueue check, so no cluster runs it",
             duration(age)
         );
-        let action = format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
+        let action =
+            format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
         Finding::new(Contradicting, "Admitted", reason).action(action)
     }
 
-    fn follow_check(
-        mut self,
-        name: &str,
-        check: &AdmissionCheck,
-        workload: &Workload,
-    ) -> Finding {
+    fn follow_check(mut self, name: &str, check: &AdmissionCheck, workload: &Workload) -> Finding {
         let kueue = self.kueue;
         if !workload.cluster.is_empty() {
             let worker = &*workload.cluster;
             let activity = kueue.clusters.get(worker);
             self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
             let lost = self.inactive("MultiKueueCluster", worker, activity);
-            return lost.unwrap_or_else(|| {
-                Finding::new(Healthy, "Running", format!("on {worker}"))
-            });
+            return lost
+                .unwrap_or_else(|| Finding::new(Healthy, "Running", format!("on {worker}")));
         }
         let nominated = match &*workload.nominated {
             [] => kueue.configs.get(&check.config),
@@ -421,7 +457,11 @@ impl Queues<'_> {
             self.limits.now.signed_duration_since(time)
         });
         let waits = format!("waits for a worker since {}", duration(age));
-        let reason = if message.is_empty() { waits } else { message.to_owned() };
+        let reason = if message.is_empty() {
+            waits
+        } else {
+            message.to_owned()
+        };
         Finding::new(Healthy, "Dispatching", reason)
     }
 }

@@ -290,8 +290,9 @@ impl Workload {
                 .filter(is_true)
                 .and_then(|reserved| reserved.last_transition_time),
             waits_for: waiting.map_or_else(String::new, |waiting| waiting.message.clone()),
-            finished: finished
-                .and_then(|finished| Some((finished.last_transition_time?, finished.reason.clone()))),
+            finished: finished.and_then(|finished| {
+                Some((finished.last_transition_time?, finished.reason.clone()))
+            }),
             evicted: evicted.map(|evicted| (evicted.reason.clone(), evicted.message.clone())),
             cluster_queue: status.admission.cluster_queue,
             checks: status.admission_checks,

@@ -164,4 +164,5 @@ pub(crate) struct Cluster {
     pub(crate) kueue: Option<Kueue>,
     pub(crate) leases: Leases,
 }
-
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,12 @@ use chrono::TimeDelta;
 /// Formats a duration like `HumanDuration` of `k8s.io/apimachinery`: `59s`, `3m5s`, `2h`.
 pub(crate) fn duration(duration: TimeDelta) -> String {
     let all = duration.num_seconds().max(0);
-    let part = |unit: i64, of: i64| all.checked_div(unit).unwrap_or(0).checked_rem(of).unwrap_or(0);
+    let part = |unit: i64, of: i64| {
+        all.checked_div(unit)
+            .unwrap_or(0)
+            .checked_rem(of)
+            .unwrap_or(0)
+    };
     let (seconds, minutes, hours) = (part(1, 60), part(60, 60), part(3600, 24));
     let days = all.checked_div(86_400).unwrap_or(0);
     let two = |major: i64, unit: char, minor: i64, minor_unit: char| match minor {

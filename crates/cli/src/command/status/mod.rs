@@ -30,7 +30,9 @@ const KUEUE_VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
 
 pub(super) fn run(args: &StatusArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = ResolvedSettings::from_file(args.settings.as_deref())?;
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let client = Client::connect(args.context.as_deref()).await?;
         let reader = Reader::new(client, args, &settings).await?;

@@ -95,8 +95,9 @@ pub(super) fn known(settings: &str) -> Vec<Resource> {
         let versions = kind.versions().iter();
         let versions = versions.filter(|version| !kind.pruned_in().contains(version));
         let versions = versions.map(|version| (*version).to_owned());
-        let is_same =
-            |known: &&mut Resource| (&*known.group, &*known.plural) == (kind.group(), kind.plural());
+        let is_same = |known: &&mut Resource| {
+            (&*known.group, &*known.plural) == (kind.group(), kind.plural())
+        };
         match known.iter_mut().find(is_same) {
             Some(known) => known.versions.extend(versions),
             None => known.push(Resource {
