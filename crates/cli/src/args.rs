@@ -229,6 +229,7 @@ pub(crate) struct ConformanceArgs {
     pub(crate) output: ConformanceOutput,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is an argument")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StatusArgs {
     /// Kind, or kind and name: jobs, jobset/train

@@ -242,9 +242,15 @@ fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
     if !row.action.is_empty() {
         let _ = writeln!(text, "to do: {}", row.action);
     }
-    text.lines()
-        .map(|line| format!("{}\n", escape_control(line)))
-        .collect()
+    let lines: Vec<_> = text.lines().map(escape_control).collect();
+    format!(
+        "{}
+",
+        lines.join(
+            "
+"
+        )
+    )
 }
 
 /// Formats the problems and the totals, for the page of a CI job.

@@ -15,6 +15,10 @@ const KUEUE: [&str; 2] = ["kueue", "manager"];
 /// Programs that people use, and controllers don't. `kubectl` is also a prefix: `kubectl-edit`.
 const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
 
+/// Number of times that a Workload has come back from its workers, after which it is stalled. A lost worker and a preemption count
+/// as one each.
+const MANY_RETRIES: i64 = 5;
+
 /// Judges a workload.
 pub(crate) fn assess(object: StoredObject, cluster: &Cluster, limits: &Limits) -> ObjectStatus {
     let mut chain = Vec::new();
@@ -321,7 +325,13 @@ impl Queues<'_> {
     }
 
     /// Returns a finding if an object has been inactive for long. An object that an admin stopped is as intended.
-    fn inactive(&self, kind: &str, name: &str, activity: Option<&Activity>) -> Option<Finding> {
+    fn inactive(
+        &self,
+        state: &'static str,
+        kind: &str,
+        name: &str,
+        activity: Option<&Activity>,
+    ) -> Option<Finding> {
         let activity = activity.filter(|activity| !activity.is_stopped)?;
         let (time, message) = activity.inactive.as_ref()?;
         let age = self.limits.age_of_evidence(Some(*time))?;
@@ -330,7 +340,7 @@ impl Queues<'_> {
             duration(age)
         );
         let action = format!("kubectl describe {} {name}", kind.to_ascii_lowercase());
-        Some(Finding::new(Stalled, "Queued", reason).action(action))
+        Some(Finding::new(Stalled, state, reason).action(action))
     }
 
     fn follow(mut self, namespace: &str, queue: &str, workload: &Workload) -> Finding {
@@ -379,9 +389,9 @@ impl Queues<'_> {
                 );
             }
             let local = local.map(|queue| &queue.activity);
-            let inactive = self.inactive("ClusterQueue", name, activity);
+            let inactive = self.inactive("Queued", "ClusterQueue", name, activity);
             return inactive
-                .or_else(|| self.inactive("LocalQueue", queue, local))
+                .or_else(|| self.inactive("Queued", "LocalQueue", queue, local))
                 .unwrap_or_else(|| Finding::new(Healthy, "Queued", &workload.waits_for));
         }
         let Some((check, facts)) = check else {
@@ -423,13 +433,26 @@ impl Queues<'_> {
 
     fn follow_check(mut self, name: &str, check: &AdmissionCheck, workload: &Workload) -> Finding {
         let kueue = self.kueue;
-        if !workload.cluster.is_empty() {
+        let own = workload.checks.iter().find(|state| state.name == name);
+        let retries = own.map_or(0, |state| state.retries);
+        let is_on_worker = !workload.cluster.is_empty();
+        let state = if is_on_worker {
+            "Running"
+        } else {
+            "Dispatching"
+        };
+        if retries >= MANY_RETRIES {
+            let reason = format!("came back from its workers {retries} times");
+            let action =
+                "check its ttlSecondsAfterFinished, its priority, and the queues of the workers";
+            return Finding::new(Stalled, state, reason).action(action);
+        }
+        if is_on_worker {
             let worker = &*workload.cluster;
             let activity = kueue.clusters.get(worker);
             self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
-            let lost = self.inactive("MultiKueueCluster", worker, activity);
-            return lost
-                .unwrap_or_else(|| Finding::new(Healthy, "Running", format!("on {worker}")));
+            let lost = self.inactive(state, "MultiKueueCluster", worker, activity);
+            return lost.unwrap_or_else(|| Finding::new(Healthy, state, format!("on {worker}")));
         }
         let nominated = match &*workload.nominated {
             [] => kueue.configs.get(&check.config),
@@ -440,19 +463,19 @@ impl Queues<'_> {
             let activity = kueue.clusters.get(worker);
             self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
         }
-        if let Some(finding) = self.inactive("AdmissionCheck", name, Some(&check.activity)) {
+        if let Some(finding) = self.inactive(state, "AdmissionCheck", name, Some(&check.activity)) {
             return finding;
         }
-        let mut lost = workers
-            .iter()
-            .map(|worker| self.inactive("MultiKueueCluster", worker, kueue.clusters.get(worker)));
+        let mut lost = workers.iter().map(|worker| {
+            let activity = kueue.clusters.get(worker);
+            self.inactive(state, "MultiKueueCluster", worker, activity)
+        });
         if let Some(Some(first)) = lost.next()
             && lost.all(|other| other.is_some())
         {
             return first;
         }
-        let message = workload.checks.iter().find(|state| state.name == name);
-        let message = message.map_or("", |state| &*state.message);
+        let message = own.map_or("", |state| &*state.message);
         let age = workload.reserved.map_or(TimeDelta::zero(), |time| {
             self.limits.now.signed_duration_since(time)
         });
@@ -462,6 +485,6 @@ impl Queues<'_> {
         } else {
             message.to_owned()
         };
-        Finding::new(Healthy, "Dispatching", reason)
+        Finding::new(Healthy, state, reason)
     }
 }

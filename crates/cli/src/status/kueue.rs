@@ -1,5 +1,5 @@
-//! The objects of Kueue that a workload for MultiKueue depends on: Workload, LocalQueue, ClusterQueue, AdmissionCheck,
-//! MultiKueueConfig and MultiKueueCluster. Versions v1beta1 and v1beta2 of their API have all fields that are read here.
+//! The objects of Kueue that a workload for MultiKueue depends on, from the Workload to the worker cluster. Versions v1beta1 and
+//! v1beta2 of their API have all fields that are read here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::object::{Condition, StoredObject, condition, lenient};
 
-/// `MultiKueueControllerName` of Kueue: the value of `managedBy`, and the controller of an AdmissionCheck.
+/// `MultiKueueControllerName` of Kueue: the value of `managedBy`, and the controller of an `AdmissionCheck`.
 pub(crate) const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
 /// Objects of Kueue in the cluster.
@@ -21,7 +21,7 @@ pub(crate) struct Kueue {
     pub(super) local_queues: BTreeMap<(String, String), LocalQueue>,
     pub(super) cluster_queues: BTreeMap<String, ClusterQueue>,
     pub(super) checks: BTreeMap<String, AdmissionCheck>,
-    /// Names of the worker clusters, by the name of the MultiKueueConfig.
+    /// Names of the worker clusters, by the name of the `MultiKueueConfig`.
     pub(super) configs: BTreeMap<String, Vec<String>>,
     pub(super) clusters: BTreeMap<String, Activity>,
     /// Resources that could not be read.
@@ -46,7 +46,7 @@ pub(super) struct Workload {
     pub(super) finished: Option<(DateTime<Utc>, String)>,
     /// Reason and message of the condition `Evicted` that is True.
     pub(super) evicted: Option<(String, String)>,
-    /// ClusterQueue that reserved the quota.
+    /// `ClusterQueue` that reserved the quota.
     pub(super) cluster_queue: String,
     pub(super) checks: Vec<CheckState>,
     /// Worker cluster that runs the copy.
@@ -59,6 +59,9 @@ pub(super) struct Workload {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct CheckState {
+    /// Number of times that the check sent the Workload back to the queue.
+    #[serde(rename = "retryCount", deserialize_with = "lenient")]
+    pub(super) retries: i64,
     #[serde(deserialize_with = "lenient")]
     pub(super) name: String,
     #[serde(deserialize_with = "lenient")]

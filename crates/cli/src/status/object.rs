@@ -103,7 +103,7 @@ struct Status {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Condition {
     #[serde(rename = "type", deserialize_with = "lenient")]
-    pub(super) condition: String,
+    pub(super) name: String,
     #[serde(deserialize_with = "lenient")]
     pub(super) status: String,
     #[serde(deserialize_with = "lenient")]
@@ -116,7 +116,7 @@ pub(super) struct Condition {
 
 /// Returns the condition of a type.
 pub(super) fn condition<'c>(conditions: &'c [Condition], name: &str) -> Option<&'c Condition> {
-    conditions.iter().find(|one| one.condition == name)
+    conditions.iter().find(|one| one.name == name)
 }
 
 /// Reads a value of the wrong type as missing: anyone may store such a value in a custom resource.

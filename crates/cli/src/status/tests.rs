@@ -319,6 +319,17 @@ fn a_deactivated_workload_stalls_only_if_kueue_gave_up() {
 }
 
 #[test]
+fn a_workload_that_comes_back_again_and_again_stalls() {
+    let retried = |count: u64| {
+        Recording::new().change("workloads", "job-running", |workload| {
+            workload["status"]["admissionChecks"][0]["retryCount"] = json!(count);
+        })
+    };
+    retried(5).assert("running", Stalled, "came back from its workers 5 times");
+    retried(4).assert("running", Healthy, "on w1");
+}
+
+#[test]
 fn foreign_writers_are_reported() {
     let written_by = |name: &str, manager: &str| {
         Recording::new().change("jobs", name, |job| {

@@ -65,11 +65,12 @@ impl ReadError {
     /// Fails unless the user lacks a permission: half a report would look like a whole one.
     pub(super) fn unchecked_part(self, resource: String) -> Result<Unchecked, CliError> {
         match self {
-            Self::Forbidden | Self::NotFound => Ok(Unchecked {
+            Self::Forbidden => Ok(Unchecked {
                 resource,
                 reason: "forbidden".to_owned(),
                 has_workloads: false,
             }),
+            Self::NotFound => Err(CliError::Error(format!("{resource}: not found"))),
             Self::Other(text) => Err(CliError::Error(format!("{resource}: {text}"))),
         }
     }

@@ -24,6 +24,8 @@ use resources::{Resource, Selection};
 /// Pause between two reads of the cluster with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Label of a Workload with the UID of the object that it belongs to.
+const JOB_UID: &str = "kueue.x-k8s.io/job-uid";
 const KUEUE_GROUP: &str = "kueue.x-k8s.io";
 /// Newest version first.
 const KUEUE_VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
@@ -125,8 +127,9 @@ impl<'r> Reader<'r> {
             return Err(CliError::Error(text));
         }
         let versions = served.get(KUEUE_GROUP);
-        let serves = |version: &&&str| versions.is_some_and(|v| v.iter().any(|v| v == **version));
-        let kueue = KUEUE_VERSIONS.iter().find(serves).copied();
+        let is_served =
+            |version: &&&str| versions.is_some_and(|v| v.iter().any(|v| v == **version));
+        let kueue = KUEUE_VERSIONS.iter().find(is_served).copied();
         let namespace = args.namespace.clone();
         let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_owned());
         Ok(Self {
@@ -147,13 +150,19 @@ impl<'r> Reader<'r> {
         let settings = settings.map_err(|problems| CliError::Error(problems.to_string()))?;
         let evaluator = Evaluator::new(settings, None);
         let mut unchecked = self.undiscovered.clone();
-        let mut cluster = Cluster {
-            kueue: self.read_kueue(&mut unchecked).await?,
-            ..Cluster::default()
-        };
         let mut objects = Vec::new();
-        for resource in &self.resources {
-            self.read_workloads(resource, &evaluator, &mut objects, &mut unchecked)
+        let mut cluster = Cluster::default();
+        let has_name = self.selection.name().is_some();
+        if has_name {
+            self.read_workloads(&evaluator, &mut objects, &mut unchecked)
+                .await?;
+        }
+        let label = objects
+            .first()
+            .map(|object| format!("{JOB_UID}={}", object.uid));
+        cluster.kueue = self.read_kueue(label, &mut unchecked).await?;
+        if !has_name {
+            self.read_workloads(&evaluator, &mut objects, &mut unchecked)
                 .await?;
         }
         let controllers: BTreeSet<_> = objects.iter().map(StoredObject::controller).collect();
@@ -195,12 +204,16 @@ impl<'r> Reader<'r> {
             after: limits.after,
             objects,
             unchecked,
-            has_name: self.selection.name().is_some(),
+            has_name,
         })
     }
 
-    /// Reads the objects of Kueue, before the workloads that depend on them.
-    async fn read_kueue(&self, unchecked: &mut Vec<Unchecked>) -> Result<Option<Kueue>, CliError> {
+    /// Reads the objects of Kueue: Workloads with a label, or all.
+    async fn read_kueue(
+        &self,
+        label: Option<String>,
+        unchecked: &mut Vec<Unchecked>,
+    ) -> Result<Option<Kueue>, CliError> {
         let Some(version) = self.kueue else {
             return Ok(None);
         };
@@ -208,9 +221,11 @@ impl<'r> Reader<'r> {
         for name in Kueue::RESOURCES {
             let resource = Resource::new(KUEUE_GROUP, version, name);
             let is_namespaced = matches!(name, "localqueues" | "workloads");
+            let labels = label.as_deref().filter(|_| name == "workloads");
+            let labels = labels.unwrap_or_default();
             let namespace = self.namespace.as_deref().filter(|_| is_namespaced);
             let read = self
-                .list(&resource, namespace, "", |page| {
+                .list(&resource, namespace, labels, |page| {
                     for item in items(page) {
                         kueue.add(name, item.get());
                     }
@@ -229,38 +244,35 @@ impl<'r> Reader<'r> {
 
     async fn read_workloads(
         &self,
-        resource: &Resource,
         evaluator: &Evaluator<'_>,
         objects: &mut Vec<StoredObject>,
         unchecked: &mut Vec<Unchecked>,
     ) -> Result<(), CliError> {
-        let mut add = |text: &str| {
-            for document in Document::parse_all(text).into_iter().flatten() {
-                let read = manifest::objects(&document).into_iter().flatten();
-                objects.extend(read.filter_map(|object| StoredObject::read(&object, evaluator)));
-            }
-        };
         let namespace = self.namespace.as_deref();
-        let read = match self.selection.name() {
-            Some(name) => {
+        let name = self.selection.name();
+        for resource in &self.resources {
+            let mut add = |text: &str| {
+                for document in Document::parse_all(text).into_iter().flatten() {
+                    let read = manifest::objects(&document).into_iter().flatten();
+                    objects.extend(read.filter_map(|one| StoredObject::read(&one, evaluator)));
+                }
+            };
+            let read = if let Some(name) = name {
                 let path = resource.path(namespace, name);
                 self.client.get(&path).await.map(|json| add(&json))
-            }
-            None => {
+            } else {
                 let labels = self.args.selector.as_deref().unwrap_or_default();
                 self.list(resource, namespace, labels, add).await
-            }
-        };
-        match (read, self.selection.name()) {
-            (Ok(()), _) | (Err(ReadError::NotFound), None) => Ok(()),
-            (Err(ReadError::NotFound), Some(name)) => {
-                Err(CliError::Error(format!("{resource} \"{name}\" not found")))
-            }
-            (Err(error), _) => {
-                unchecked.push(error.unchecked(resource)?);
-                Ok(())
+            };
+            match (read, name) {
+                (Ok(()), _) | (Err(ReadError::NotFound), None) => {}
+                (Err(ReadError::NotFound), Some(name)) => {
+                    return Err(CliError::Error(format!("{resource} \"{name}\" not found")));
+                }
+                (Err(error), _) => unchecked.push(error.unchecked(resource)?),
             }
         }
+        Ok(())
     }
 
     /// Lists a resource, and calls a function with each page as JSON.
