@@ -379,21 +379,6 @@ impl Queues<'_> {
         let names = workload.checks.iter().map(|check| &*check.name);
         let names = names.chain(of_queue.map(|name| &**name));
         let check = kueue.multikueue_check(names);
-        if !is_reserved {
-            if let Some((check, facts)) = check {
-                self.add(
-                    "AdmissionCheck",
-                    "admissionchecks",
-                    check,
-                    Some(&facts.activity),
-                );
-            }
-            let local = local.map(|queue| &queue.activity);
-            let inactive = self.inactive("Queued", "ClusterQueue", name, activity);
-            return inactive
-                .or_else(|| self.inactive("Queued", "LocalQueue", queue, local))
-                .unwrap_or_else(|| Finding::new(Healthy, "Queued", &workload.waits_for));
-        }
         let Some((check, facts)) = check else {
             // A worker in the Workload shows that it has a MultiKueue check, also to a user who may not read the check.
             let has_worker = !workload.cluster.is_empty() || !workload.nominated.is_empty();
@@ -403,32 +388,46 @@ impl Queues<'_> {
                 self.without_check(name, cluster_queue.is_some(), workload)
             };
         };
-        self.add(
-            "AdmissionCheck",
-            "admissionchecks",
-            check,
-            Some(&facts.activity),
-        );
-        self.follow_check(check, facts, workload)
+        let check_activity = Some(&facts.activity);
+        self.add("AdmissionCheck", "admissionchecks", check, check_activity);
+        if is_reserved {
+            return self.follow_check(check, facts, workload);
+        }
+        let local = local.map(|queue| &queue.activity);
+        self.inactive("Queued", "ClusterQueue", name, activity)
+            .or_else(|| self.inactive("Queued", "LocalQueue", queue, local))
+            .unwrap_or_else(|| Finding::new(Healthy, "Queued", &workload.waits_for))
     }
 
-    /// Returns the finding for reserved quota in a queue without a MultiKueue check.
+    /// Returns the finding for a Workload in a queue without a MultiKueue check. Kueue gives it quota, and takes the quota back when
+    /// the timeout of `waitForPodsReady` has passed, again and again.
     fn without_check(&self, queue: &str, is_queue_read: bool, workload: &Workload) -> Finding {
-        let unread = &self.kueue.unread;
-        if unread.contains("admissionchecks") || !is_queue_read {
-            let reason = "you may not read ClusterQueues or AdmissionChecks";
-            return Finding::new(Unchecked, "Admitted", reason);
-        }
-        let Some(age) = self.limits.age_of_evidence(workload.reserved) else {
-            return Finding::new(Healthy, "Admitted", "new");
+        let state = if workload.reserved.is_some() {
+            "Admitted"
+        } else {
+            "Queued"
         };
-        let reason = format!(
-            "holds quota of ClusterQueue {queue} since {}, which has no MultiKueue check, so no cluster runs it",
-            duration(age)
-        );
+        if self.kueue.unread.contains("admissionchecks") || !is_queue_read {
+            if workload.reserved.is_none() {
+                return Finding::new(Healthy, state, &workload.waits_for);
+            }
+            let reason = "you may not read ClusterQueues or AdmissionChecks";
+            return Finding::new(Unchecked, state, reason);
+        }
         let action =
             format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
-        Finding::new(Contradicting, "Admitted", reason).action(action)
+        let missing = format!("ClusterQueue {queue} has no MultiKueue check");
+        let age = self.limits.age_of_evidence(workload.created);
+        match (age, workload.reserved) {
+            (None, _) => Finding::new(Healthy, state, "new"),
+            (Some(_), None) => Finding::new(Orphaned, state, missing).action(action),
+            (Some(_), Some(time)) => {
+                let age = duration(self.limits.now.signed_duration_since(time));
+                let reason =
+                    format!("holds quota since {age}, but {missing}, so no cluster runs it");
+                Finding::new(Contradicting, state, reason).action(action)
+            }
+        }
     }
 
     fn follow_check(mut self, name: &str, check: &AdmissionCheck, workload: &Workload) -> Finding {

@@ -36,9 +36,10 @@ pub(crate) struct Unread(pub(crate) &'static str);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Workload {
     pub(super) name: String,
+    pub(super) created: Option<DateTime<Utc>>,
     pub(super) queue: String,
     pub(super) is_active: bool,
-    /// Time and message of the condition `QuotaReserved` that is True.
+    /// Time of the condition `QuotaReserved` that is True.
     pub(super) reserved: Option<DateTime<Utc>>,
     /// Message of the condition `QuotaReserved` that is not True.
     pub(super) waits_for: String,
@@ -116,6 +117,8 @@ struct Metadata {
     name: String,
     #[serde(deserialize_with = "lenient")]
     namespace: String,
+    #[serde(deserialize_with = "lenient")]
+    creation_timestamp: Option<DateTime<Utc>>,
     #[serde(deserialize_with = "lenient")]
     owner_references: Vec<Owner>,
 }
@@ -238,10 +241,13 @@ impl Kueue {
                 self.local_queues.insert((metadata.namespace, name), queue);
             }
             "workloads" => {
-                let owners = metadata.owner_references;
-                if let Some(owner) = owners.into_iter().next() {
-                    self.workloads
-                        .insert(owner.uid, Workload::new(name, spec, status));
+                let workload = Workload {
+                    name,
+                    created: metadata.creation_timestamp,
+                    ..Workload::new(spec, status)
+                };
+                if let Some(owner) = metadata.owner_references.into_iter().next() {
+                    self.workloads.insert(owner.uid, workload);
                 }
             }
             _ => {}
@@ -278,7 +284,7 @@ impl Activity {
 }
 
 impl Workload {
-    fn new(name: String, spec: Spec, status: Status) -> Self {
+    fn new(spec: Spec, status: Status) -> Self {
         let find = |name| condition(&status.conditions, name);
         let is_true = |condition: &&Condition| condition.status == "True";
         let reserved = find("QuotaReserved");
@@ -286,7 +292,8 @@ impl Workload {
         let finished = find("Finished").filter(is_true);
         let evicted = find("Evicted").filter(is_true);
         Self {
-            name,
+            name: String::new(),
+            created: None,
             queue: spec.queue_name,
             is_active: spec.active != Some(false),
             reserved: reserved

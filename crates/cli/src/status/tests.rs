@@ -157,7 +157,7 @@ fn recorded_objects_have_the_expected_verdicts() {
             "b-localqueue",
             Contradicting,
             "Admitted",
-            "which has no MultiKueue check",
+            "but ClusterQueue local has no MultiKueue check",
         ),
         ("b2-waits", Healthy, "Suspended", ""),
         (
@@ -265,6 +265,20 @@ fn an_inactive_queue_stalls_unless_an_admin_stopped_it() {
         queue["spec"]["stopPolicy"] = json!("Hold");
     });
     recording.assert("preq2", Healthy, "");
+}
+
+/// Recorded half an hour later, when the timeout of `waitForPodsReady` had passed.
+#[test]
+fn a_workload_in_a_queue_without_a_check_stays_an_orphan_without_quota() {
+    let recording = Recording::new().change("workloads", "job-b-localqueue", |workload| {
+        workload["status"] = json!({"conditions": [{"type": "QuotaReserved", "status": "False", "reason": "Pending",
+            "message": "Exceeded the PodsReady timeout team-mk/job-b-localqueue-8866e", "lastTransitionTime": "2026-11-28T06:09:14Z"}]});
+    });
+    recording.assert(
+        "b-localqueue",
+        Orphaned,
+        "ClusterQueue local has no MultiKueue check",
+    );
 }
 
 #[test]

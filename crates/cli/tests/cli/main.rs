@@ -14,5 +14,6 @@ mod injection;
 mod integrations;
 mod live;
 mod pages;
+mod status;
 mod support;
 mod transcripts;

@@ -139,8 +139,12 @@ impl Selection {
             let near = did_you_mean(kind, known.iter().map(|resource| &*resource.plural));
             return Err(CliError::Error(format!("unknown kind {kind}{near}")));
         }
+        // No path to another resource.
         let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
-        if let Some(name) = name.filter(|name| name.is_empty() || !name.chars().all(is_safe)) {
+        let is_valid = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_safe)
+        };
+        if let Some(name) = name.filter(|name| !is_valid(name)) {
             return Err(CliError::Error(format!("invalid name {name:?}")));
         }
         Ok(Self(Some((kind.to_owned(), name.map(str::to_owned)))))

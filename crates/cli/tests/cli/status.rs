@@ -1,0 +1,269 @@
+//! Checks `managed-by status` with a stub of an API server that serves the recording in `src/status`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::mpsc;
+use std::thread;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::formats::{CLI_SCHEMA, check};
+
+const KUEUE: &str = "/apis/kueue.x-k8s.io/v1beta2";
+
+/// Responses by path, each with its code. A list is served in pages of two objects.
+type Responses = BTreeMap<String, (u16, Value)>;
+
+fn recording() -> Responses {
+    let recorded: Value =
+        serde_json::from_str(include_str!("../../src/status/recorded.json")).unwrap();
+    let group = |name: &str, version: &str| {
+        let version = json!({"groupVersion": format!("{name}/{version}"), "version": version});
+        json!({"name": name, "versions": [version], "preferredVersion": version})
+    };
+    let groups = [
+        group("batch", "v1"),
+        group("jobset.x-k8s.io", "v1alpha2"),
+        group("kueue.x-k8s.io", "v1beta2"),
+    ];
+    let resources = |group_version: &str, name: &str, kind: &str| {
+        json!({"kind": "APIResourceList", "groupVersion": group_version,
+            "resources": [{"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["list"]}]})
+    };
+    let list = |kind: &str, items: &Value| json!({"kind": kind, "apiVersion": "v1", "metadata": {}, "items": items});
+    let ok = |path: &str, value: Value| (path.to_owned(), (200, value));
+    let mut responses: Responses = [
+        ok("/version", json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3", "gitCommit": "", "gitTreeState": "", "buildDate": "",
+            "goVersion": "", "compiler": "", "platform": ""})),
+        ok("/apis", json!({"kind": "APIGroupList", "groups": groups})),
+        ok("/apis/batch/v1", resources("batch/v1", "jobs", "Job")),
+        ok("/apis/jobset.x-k8s.io/v1alpha2", resources("jobset.x-k8s.io/v1alpha2", "jobsets", "JobSet")),
+        ok("/apis/batch/v1/jobs", list("JobList", &recorded["jobs"])),
+        ok("/apis/jobset.x-k8s.io/v1alpha2/jobsets", list("JobSetList", &recorded["jobsets"])),
+    ]
+    .into();
+    for job in recorded["jobs"].as_array().unwrap() {
+        let metadata = &job["metadata"];
+        let (namespace, name) = (
+            metadata["namespace"].as_str().unwrap(),
+            metadata["name"].as_str().unwrap(),
+        );
+        let mut job = job.clone();
+        job["apiVersion"] = json!("batch/v1");
+        job["kind"] = json!("Job");
+        responses.extend([ok(
+            &format!("/apis/batch/v1/namespaces/{namespace}/jobs/{name}"),
+            job,
+        )]);
+    }
+    for resource in [
+        "multikueueclusters",
+        "multikueueconfigs",
+        "admissionchecks",
+        "clusterqueues",
+        "localqueues",
+        "workloads",
+    ] {
+        let items = list("List", &recorded[resource]);
+        responses.extend([
+            ok(&format!("{KUEUE}/{resource}"), items.clone()),
+            ok(&format!("{KUEUE}/namespaces/team-mk/{resource}"), items),
+        ]);
+    }
+    responses
+}
+
+/// Serves responses until the sender is dropped, and runs the program.
+fn run(responses: &Responses, args: &[&str]) -> Output {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let directory = TempDir::new().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "a", "clusters": [{"name": "a", "cluster": {"server": format!("http://{address}")}}],
+        "users": [{"name": "a", "user": {}}], "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a", "namespace": "team-mk"}}]});
+    fs::write(&kubeconfig, config.to_string()).unwrap();
+    let (done, is_done) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for connection in listener.incoming() {
+                if is_done.try_recv() == Err(mpsc::TryRecvError::Disconnected) {
+                    return;
+                }
+                let connection = connection.unwrap();
+                scope.spawn(|| serve(connection, responses));
+            }
+        });
+        let output = Command::new(env!("CARGO_BIN_EXE_managed-by"))
+            .args(["status", "--no-config"])
+            .args(args)
+            .env("KUBECONFIG", kubeconfig)
+            .env_remove("http_proxy")
+            .env_remove("HTTP_PROXY")
+            .output()
+            .unwrap();
+        drop(done);
+        drop(TcpStream::connect(address));
+        output
+    })
+}
+
+fn serve(connection: TcpStream, responses: &Responses) {
+    let mut writer = connection.try_clone().unwrap();
+    let mut lines = BufReader::new(connection).lines().map_while(Result::ok);
+    while let Some(request) = lines.next() {
+        for _header in lines.by_ref().take_while(|line| !line.is_empty()) {}
+        let target = request.split(' ').nth(1).unwrap();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let missing = (
+            404,
+            json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}),
+        );
+        let (code, body) = responses.get(path).unwrap_or(&missing);
+        let body = page(body.clone(), query).to_string();
+        let head = format!(
+            "HTTP/1.1 {code} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        if writer.write_all((head + &body).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Returns a page of a list.
+fn page(mut list: Value, query: &str) -> Value {
+    if let Some(items) = list["items"]
+        .as_array_mut()
+        .filter(|_| query.contains("limit=500"))
+    {
+        let next = query
+            .split_once("continue=")
+            .map_or(0, |(_, next)| next.parse().unwrap());
+        items.drain(..next);
+        if items.len() > 2 {
+            items.truncate(2);
+            list["metadata"]["continue"] = json!((next + 2).to_string());
+        }
+    }
+    list
+}
+
+fn forbid(responses: &mut Responses, path: &str) {
+    let status = json!({"kind": "Status", "status": "Failure", "message": "forbidden", "reason": "Forbidden", "code": 403});
+    responses.insert(path.to_owned(), (403, status));
+}
+
+fn text(output: &[u8]) -> &str {
+    std::str::from_utf8(output).unwrap()
+}
+
+#[test]
+fn all_formats_show_all_pages() {
+    let responses = recording();
+    let output = run(&responses, &["-A", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    check(&CLI_SCHEMA, &report);
+    let summary = json!({"workloads": 17, "orphaned": 4, "stalled": 0, "contradicting": 1, "foreign-writer": 0, "unchecked": 0, "healthy": 9, "finished": 3});
+    assert_eq!(report["summary"], summary);
+    let yaml = run(&responses, &["-A", "-o", "yaml"]);
+    let yaml: Value = serde_yaml_ng::from_slice(&yaml.stdout).unwrap();
+    assert_eq!(yaml["summary"], summary);
+    let table = run(&responses, &["-A", "--problems"]);
+    let rows: Vec<_> = text(&table.stdout).lines().collect();
+    assert_eq!(rows.len(), 6, "{rows:#?}");
+    assert!(rows[0].ends_with("VERDICT         REASON"), "{rows:#?}");
+    assert_eq!(
+        text(&table.stderr),
+        "17 workloads: 4 orphaned, 1 contradicting, 9 healthy, 3 finished\n"
+    );
+    let wide = run(&responses, &["-A", "-o", "wide"]);
+    assert!(
+        text(&wide.stdout)
+            .contains("kubectl label -n team-mk job/a-noqueue kueue.x-k8s.io/queue-name=QUEUE")
+    );
+    let markdown = run(&responses, &["-A", "-o", "markdown"]);
+    assert_eq!(text(&markdown.stdout).matches("| Job team-mk/").count(), 4);
+}
+
+#[test]
+fn a_name_selects_one_workload() {
+    let responses = recording();
+    let output = run(&responses, &["job/running"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let tree = text(&output.stdout);
+    assert!(
+        tree.contains("\n└─ MultiKueueCluster w1   active\n"),
+        "{tree}"
+    );
+    assert!(tree.ends_with("\nhealthy: on w1\n"), "{tree}");
+    for (argument, message) in [
+        ("job/none", "error: jobs.batch \"none\" not found\n"),
+        ("jobb/pi", "error: unknown kind jobb; did you mean jobs?\n"),
+        ("job/..", "error: invalid name \"..\"\n"),
+        ("job/a/b", "error: invalid name \"a/b\"\n"),
+        ("mpijob", "error: the cluster does not serve mpijob\n"),
+    ] {
+        let output = run(&responses, &[argument]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(text(&output.stderr), message);
+    }
+}
+
+#[test]
+fn missing_permissions_are_reported() {
+    let mut responses = recording();
+    forbid(&mut responses, &format!("{KUEUE}/admissionchecks"));
+    forbid(
+        &mut responses,
+        "/apis/coordination.k8s.io/v1/namespaces/kueue-system/leases/c1f6bfd2.kueue.x-k8s.io",
+    );
+    // The verdict on `b-localqueue` needs the check.
+    let output = run(&responses, &["-A"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let errors = text(&output.stderr);
+    assert!(
+        errors.contains("unchecked: admissionchecks.kueue.x-k8s.io: forbidden\n"),
+        "{errors}"
+    );
+    assert!(
+        errors.contains("unchecked: leases.coordination.k8s.io in kueue-system: forbidden\n"),
+        "{errors}"
+    );
+    assert!(errors.contains("1 unchecked"), "{errors}");
+    forbid(&mut responses, "/apis/jobset.x-k8s.io/v1alpha2/jobsets");
+    let output = run(&responses, &["jobsets", "-A", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    check(&CLI_SCHEMA, &report);
+    let unread =
+        json!({"resource": "jobsets.jobset.x-k8s.io", "reason": "forbidden", "workloads": true});
+    assert!(
+        report["unchecked"].as_array().unwrap().contains(&unread),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_cluster_without_workloads_is_empty() {
+    let mut responses = recording();
+    responses.retain(|path, _| !path.starts_with(KUEUE) && !path.contains("/jobsets"));
+    responses.insert(
+        "/apis/batch/v1/jobs".to_owned(),
+        (
+            200,
+            json!({"kind": "JobList", "apiVersion": "batch/v1", "metadata": {}, "items": []}),
+        ),
+    );
+    let output = run(&responses, &["-A"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(text(&output.stderr), "0 workloads\n");
+    assert_eq!(
+        run(&responses, &["-A", "--allow-empty"]).status.code(),
+        Some(0)
+    );
+}

@@ -1,0 +1,154 @@
+# Tests `managed-by status` without the policy: on a management cluster and a worker with MultiKueue, JobSet and the Job controller, while programs are
+# killed, and on a cluster of Kubernetes 1.30 without Kueue, as a user who may only read one namespace.
+load lib
+load controllers
+load fleet
+
+setup_file() {
+  require_programs "$KUEUE_ETCD" etcd kube-apiserver kube-apiserver-1.30.14 kube-controller-manager jobset "$KUEUE_PROGRAM" go unshare kubectl jq openssl curl python3 cargo
+  cargo build --quiet --manifest-path "$ROOT/Cargo.toml" --package managed-by-cli
+  for cluster in management worker; do
+    ETCD=$KUEUE_ETCD start_cluster $cluster --authorization-mode=AlwaysAllow
+    kubectl --kubeconfig "$RUN/$cluster/kubeconfig" create namespace team-a
+    start_controller_manager $cluster
+    start_kubelet $cluster
+    run_jobset $cluster
+    run_kueue $cluster
+  done
+  apply_queues worker
+  kubectl --kubeconfig "$RUN/management/kubeconfig" create secret generic worker -n kueue-system --from-file=kubeconfig="$(kubeconfig worker "$MULTIKUEUE")"
+  apply_queues management
+  kubectl --kubeconfig "$RUN/management/kubeconfig" create -f - <<'EOF'
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: local}, spec: {namespaceSelector: {},
+  resourceGroups: [{coveredResources: [cpu], flavors: [{name: default, resources: [{name: cpu, nominalQuota: 1}]}]}]}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: local, namespace: team-a}, spec: {clusterQueue: local}}
+EOF
+}
+setup() { export KUBECONFIG=$RUN/management/kubeconfig; }
+teardown_file() { stop_all; }
+
+# Judges all workloads of the context's namespace with evidence of at least 10 s, and prints JSON: status [ARGUMENT...]
+status() { "$ROOT/target/debug/managed-by" status --no-config --after 10s -o json "$@" || [ $? -eq 1 ]; }
+# Prints the verdict on a workload: verdict NAME
+verdict() { status -A | jq -r --arg name "$1" '.objects[] | select(.object.name == $name) | .verdict'; }
+has_verdict() { [ "$(verdict "$1")" = "$2" ]; }
+# Waits for the verdict on a workload, and prints how long that took: assert_verdict NAME VERDICT
+assert_verdict() {
+  local begin=$SECONDS
+  LIMIT=${LIMIT:-60} retry has_verdict "$1" "$2" || { status -A | jq --arg name "$1" '.objects[] | select(.object.name == $name)' && return 1; }
+  echo "# $1 is $2 after $((SECONDS - begin)) s" >&3
+}
+# Fails if a workload other than NAME... is a problem: assert_no_problems [NAME...]
+assert_no_problems() {
+  status -A | jq -e --arg names " $* " '[.objects[] | select(.verdict | IN("healthy", "finished") | not) | select(.object.name as $name | $names | contains(" \($name) ") | not)]
+    | if . == [] then true else ., false end'
+}
+ORPHANS='no-queue local-queue no-such-queue short-ttl typo nobody'
+
+@test "built-in, suspended, queued and delegated workloads are healthy or finished" {
+  {
+    job plain
+    job suspended 'suspend: true'
+    job long '' 'e2e/run: forever'
+    job waits-a 'suspend: true' 'e2e/run: forever' | sed 's/name: waits-a/&, labels: {kueue.x-k8s.io\/queue-name: local}/'
+    job waits-b 'suspend: true' 'e2e/run: forever' | sed 's/name: waits-b/&, labels: {kueue.x-k8s.io\/queue-name: local}/'
+    jobset_manifest set ''
+    jobset_manifest set-suspended 'suspend: true, '
+    delegated_job delegated
+    delegated_job delegated-long '' 'e2e/run: forever'
+    delegated_job narrow-a '' 'e2e/run: forever' narrow
+    delegated_job narrow-b '' 'e2e/run: forever' narrow
+    delegated_jobset delegated-set
+  } | kubectl create -f -
+  for _ in {1..25}; do
+    assert_no_problems
+    sleep 1
+  done
+  for name in plain delegated set delegated-set; do assert_verdict $name finished; done
+  run status job/delegated-long -o table
+  [[ $output == *"MultiKueueCluster worker   active"*"healthy: on worker" ]]
+}
+
+@test "Jobs that never run, with a reason" {
+  {
+    job no-queue 'managedBy: kueue.x-k8s.io/multikueue'
+    delegated_job local-queue '' '' local
+    delegated_job no-such-queue '' '' absent
+    job typo 'managedBy: kueue.x-k8s.io/multikeue'
+    jobset_manifest nobody 'managedBy: acme.io/nobody, '
+  } | kubectl create -f -
+  # Before, `waits-a` has the quota.
+  kubectl delete job waits-a waits-b
+  assert_verdict no-queue orphaned
+  assert_verdict local-queue contradicting
+  assert_verdict no-such-queue orphaned
+  assert_verdict typo orphaned
+  assert_verdict nobody orphaned
+  # shellcheck disable=SC2086
+  assert_no_problems $ORPHANS
+  "$ROOT/target/debug/managed-by" status -A --problems --after 10s >&3 || [ $? -eq 1 ]
+}
+
+@test "a status that a user wrote is reported" {
+  job forged 'managedBy: acme.io/runner' | kubectl create -f -
+  update_status tenant forged 'active: 1'
+  assert_verdict forged foreign-writer
+  kubectl delete job forged
+}
+
+@test "Kueue is killed: new workloads get no Workload, until it restarts" {
+  stop management/kueue
+  # Its webhook would reject new Jobs with a queue, so create one that Kueue has not seen.
+  kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration kueue -o yaml >"$RUN/webhooks.yml"
+  kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration kueue
+  delegated_job unseen | kubectl create -f -
+  assert_verdict unseen orphaned
+  yaml_to_json "$RUN/webhooks.yml" | jq -c '.items[] | del(.metadata.resourceVersion, .metadata.uid)' | kubectl create -f -
+  restart management/kueue
+  assert_verdict unseen finished
+}
+
+@test "kube-controller-manager and JobSet are killed: new workloads get no status, until they restart" {
+  stop management/kube-controller-manager
+  stop management/jobset
+  job unseen-job | kubectl create -f -
+  kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration jobset
+  jobset_manifest unseen-set '' | kubectl create -f -
+  assert_verdict unseen-job orphaned
+  assert_verdict unseen-set orphaned
+  restart management/kube-controller-manager
+  restart management/jobset
+  assert_verdict unseen-job finished
+}
+
+@test "the worker is cut off: its workloads are stalled, until it is back" {
+  stop worker/kube-apiserver
+  LIMIT=150 assert_verdict delegated-long stalled
+  status job/delegated-long -o table >&3
+  restart worker/kube-apiserver
+  LIMIT=150 assert_verdict delegated-long healthy
+}
+
+@test "with the settings of the policy, a controller that is not listed runs nothing" {
+  job unlisted 'managedBy: acme.io/other' | kubectl create -f -
+  echo '{"controllers": {"kueue.x-k8s.io/multikueue": "any"}}' >"$BATS_TEST_TMPDIR/settings.json"
+  status --settings "$BATS_TEST_TMPDIR/settings.json" job/unlisted | jq -e '.objects[0].verdict == "orphaned"'
+}
+
+@test "Kubernetes 1.30 without Kueue: a user who may only read one namespace" {
+  API_SERVER=kube-apiserver-1.30.14 start_cluster plain --authorization-mode=RBAC
+  export KUBECONFIG=$RUN/plain/kubeconfig
+  kubectl create namespace team-a
+  start_controller_manager plain "${EMULATE_OLD_RELEASE[@]}"
+  kubectl create role reader -n team-a --verb=get,list --resource=jobs.batch
+  kubectl create rolebinding reader -n team-a --role=reader --user=ana
+  { job plain 'suspend: true'; job dropped 'managedBy: acme.io/runner'; } | kubectl create -f - -n team-a
+  sleep 11
+  KUBECONFIG=$(kubeconfig plain ana)
+  # The API server drops managedBy, so the Job controller runs both.
+  status -n team-a | jq -e '[.objects[].verdict] == ["healthy", "healthy"]'
+  status job/plain -n team-a | jq -e '.objects[0].state == "Suspended"'
+  run "$ROOT/target/debug/managed-by" status -A
+  [ "$status" -eq 2 ] && [[ $output == *"unchecked: jobs.batch: forbidden"* ]]
+}
