@@ -19,6 +19,7 @@ setup_file() {
   kubectl --kubeconfig "$RUN/management/kubeconfig" create secret generic worker -n kueue-system --from-file=kubeconfig="$(kubeconfig worker "$MULTIKUEUE")"
   apply_queues management
   kubectl --kubeconfig "$RUN/management/kubeconfig" create -f - <<'EOF'
+---
 {apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: local}, spec: {namespaceSelector: {},
   resourceGroups: [{coveredResources: [cpu], flavors: [{name: default, resources: [{name: cpu, nominalQuota: 1}]}]}]}}
 ---

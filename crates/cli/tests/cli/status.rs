@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ fn recording() -> Responses {
     responses
 }
 
-/// Serves responses until the sender is dropped, and runs the program.
+/// Runs the program with a server.
 fn run(responses: &Responses, args: &[&str]) -> Output {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -86,11 +86,11 @@ fn run(responses: &Responses, args: &[&str]) -> Output {
     let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "a", "clusters": [{"name": "a", "cluster": {"server": format!("http://{address}")}}],
         "users": [{"name": "a", "user": {}}], "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a", "namespace": "team-mk"}}]});
     fs::write(&kubeconfig, config.to_string()).unwrap();
-    let (done, is_done) = mpsc::channel::<()>();
+    let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             for connection in listener.incoming() {
-                if is_done.try_recv() == Err(mpsc::TryRecvError::Disconnected) {
+                if is_done.load(Ordering::Relaxed) {
                     return;
                 }
                 let connection = connection.unwrap();
@@ -105,7 +105,7 @@ fn run(responses: &Responses, args: &[&str]) -> Output {
             .env_remove("HTTP_PROXY")
             .output()
             .unwrap();
-        drop(done);
+        is_done.store(true, Ordering::Relaxed);
         drop(TcpStream::connect(address));
         output
     })
