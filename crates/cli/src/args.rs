@@ -11,7 +11,7 @@ use managed_by::{Enforcement, nearest, nearest_name, rule, rules};
 
 use crate::release::ReleaseSelector;
 
-/// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings, without a cluster.
+/// Checks Kubernetes workloads with `managedBy`: manifests, changes and recordings without a cluster, and the workloads in one.
 #[derive(Debug, Parser)]
 #[command(
     name = "managed-by",
