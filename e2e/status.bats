@@ -31,6 +31,8 @@ teardown_file() { stop_all; }
 
 # Judges all workloads of the context's namespace with evidence of at least 10 s, and prints JSON: status [ARGUMENT...]
 status() { "$ROOT/target/debug/managed-by" status --no-config --after 10s -o json "$@" || [ $? -eq 1 ]; }
+# Prints a table, or the tree of one workload: show [ARGUMENT...]
+show() { "$ROOT/target/debug/managed-by" status --no-config --after 10s "$@" || [ $? -eq 1 ]; }
 # Prints the verdict on a workload: verdict NAME
 verdict() { status -A | jq -r --arg name "$1" '.objects[] | select(.object.name == $name) | .verdict'; }
 has_verdict() { [ "$(verdict "$1")" = "$2" ]; }
@@ -45,7 +47,7 @@ assert_no_problems() {
   status -A | jq -e --arg names " $* " '[.objects[] | select(.verdict | IN("healthy", "finished") | not) | select(.object.name as $name | $names | contains(" \($name) ") | not)]
     | if . == [] then true else ., false end'
 }
-ORPHANS='no-queue local-queue no-such-queue short-ttl typo nobody'
+ORPHANS='no-queue local-queue no-such-queue typo nobody'
 
 @test "built-in, suspended, queued and delegated workloads are healthy or finished" {
   {
@@ -67,7 +69,7 @@ ORPHANS='no-queue local-queue no-such-queue short-ttl typo nobody'
     sleep 1
   done
   for name in plain delegated set delegated-set; do assert_verdict $name finished; done
-  run status job/delegated-long -o table
+  run show job/delegated-long
   [[ $output == *"MultiKueueCluster worker   active"*"healthy: on worker" ]]
 }
 
@@ -88,7 +90,7 @@ ORPHANS='no-queue local-queue no-such-queue short-ttl typo nobody'
   assert_verdict nobody orphaned
   # shellcheck disable=SC2086
   assert_no_problems $ORPHANS
-  "$ROOT/target/debug/managed-by" status -A --problems --after 10s >&3 || [ $? -eq 1 ]
+  show -A --problems >&3
 }
 
 @test "a status that a user wrote is reported" {
@@ -126,7 +128,7 @@ ORPHANS='no-queue local-queue no-such-queue short-ttl typo nobody'
 @test "the worker is cut off: its workloads are stalled, until it is back" {
   stop worker/kube-apiserver
   LIMIT=150 assert_verdict delegated-long stalled
-  status job/delegated-long -o table >&3
+  show job/delegated-long >&3
   restart worker/kube-apiserver
   LIMIT=150 assert_verdict delegated-long healthy
 }
