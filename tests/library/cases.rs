@@ -76,13 +76,13 @@ pub(crate) fn expand_conditions(value: &Value) -> Value {
     }
 }
 
-/// Expands an object of a case, and adds the default metadata.
+/// Expands an object of a case, and adds the default metadata, with the label that MultiKueue requires.
 fn object(value: &Value) -> Value {
     let mut object = expand_conditions(value);
     if let Some(members) = object.as_object_mut() {
         members
             .entry("metadata")
-            .or_insert_with(|| json!({"name": "x"}));
+            .or_insert_with(|| json!({"name": "x", "labels": {"kueue.x-k8s.io/queue-name": "q"}}));
     }
     object
 }

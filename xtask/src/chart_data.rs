@@ -2,12 +2,13 @@
 //!
 //! The templates contain no kind, group or rule of their own: they read this file, and `files/projects.yaml` for the accounts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::{
-    EXTERNAL_CONTROLLERS, FieldLocation, Kind, Release, ReleaseSet, Rule, RuleCategory,
-    ValueConstraint, kinds, rule, rules,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, QUEUE_NAME, REQUIRED_LABELS, Release, ReleaseSet,
+    Rule, RuleCategory, ValueConstraint, kinds, rule, rules,
 };
 use managed_by_testing::CEL_RULES;
 use serde::Serialize;
@@ -34,6 +35,8 @@ struct KindRow<'k> {
     can_require_delegation: bool,
     status: bool,
     templates: Vec<String>,
+    /// Path of the labels of the delegated workloads; [`None`] if users can't set them.
+    labels: Option<&'k str>,
     pruned: &'k [&'k str],
 }
 
@@ -60,6 +63,7 @@ impl<'k> From<&Kind<'k>> for KindRow<'k> {
             can_require_delegation: kind.can_require_delegation(),
             status: kind.has_status_rules(),
             templates: kind.nested_paths().collect(),
+            labels: kind.workload_labels_path(),
             pruned: kind.pruned_in(),
         }
     }
@@ -119,9 +123,12 @@ fn library() -> Result<String> {
     let job = Kind::find("batch", "v1", "Job").context("no Job")?;
     write!(
         text,
-        "\n# The newest supported Kubernetes release.\nnewestRelease: {}\n\n# The controller in Kueue to which workloads are delegated.\nmultiKueue: {}\n",
+        "\n# The newest supported Kubernetes release.\nnewestRelease: {}\n\n# The controller in Kueue to which workloads are delegated.\nmultiKueue: {}\n\n\
+         # Labels that known controllers require, and the one that Kueue can set itself.\nrequiredLabels: {}\nqueueName: {}\n",
         to_string(newest.as_str())?,
         to_string(multikueue)?,
+        to_string(&BTreeMap::from_iter(REQUIRED_LABELS.iter().copied()))?,
+        to_string(QUEUE_NAME)?,
     )?;
     write!(
         text,

@@ -2,7 +2,8 @@
 The library's kinds for the ValidatingAdmissionPolicies, as JSON:
 
   kinds            by group/version and kind. All values are strings, because CEL requires values of one type: `defaulted` and
-                   `optional` (a required delegation doesn't apply) exist only if they are true
+                   `optional` (a required delegation doesn't apply) exist only if they are true, and `labels` only if the workloads can
+                   have labels
   reservedValues   of all kinds
   pruned           GROUP/VERSION/KIND of the versions whose schema lacks the field
 */}}
@@ -13,6 +14,7 @@ The library's kinds for the ValidatingAdmissionPolicies, as JSON:
   {{- $facts := dict "path" .path "reserved" .reservedValue "workload" .workload "location" .location "format" .format -}}
   {{- if .defaulted -}}{{- $_ := set $facts "defaulted" "true" -}}{{- end -}}
   {{- if not .canRequireDelegation -}}{{- $_ := set $facts "optional" "true" -}}{{- end -}}
+  {{- if .labels -}}{{- $_ := set $facts "labels" .labels -}}{{- end -}}
   {{- range .versions -}}
     {{- $version := printf "%s/%s" $kind.group . -}}
     {{- $_ := set $kinds $version (merge (dict $kind.kind $facts) (default dict (get $kinds $version))) -}}

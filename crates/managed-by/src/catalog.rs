@@ -10,7 +10,8 @@ use crate::kind::{Kind, kinds};
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{
-    Context, Findings, custom_status, job_spec, managed_by, manifest, pods, status_writer,
+    Context, Findings, custom_status, delegation, job_spec, managed_by, manifest, pods,
+    status_writer,
 };
 use crate::settings::{Settings, SettingsErrors};
 
@@ -91,6 +92,7 @@ catalog! {
     managed_by::template::RULE,
     managed_by::allowed::RULE,
     managed_by::delegation::RULE,
+    delegation::missing_label::RULE,
     status_writer::DELEGATED,
     status_writer::BUILTIN,
     custom_status::outcome::CHANGED,

@@ -190,7 +190,7 @@ impl<'a> FieldError<'a> {
     }
 
     /// Creates an error about a missing value. `detail` may be empty.
-    pub(crate) fn required(path: impl Into<Cow<'a, str>>, detail: &'static str) -> Self {
+    pub(crate) fn required(path: impl Into<Cow<'a, str>>, detail: impl Into<Cow<'a, str>>) -> Self {
         Self::new(ErrorType::Required, path, BadValue::Omitted, detail)
     }
 

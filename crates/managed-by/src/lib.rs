@@ -65,8 +65,8 @@ pub use finding::{ErrorType, FieldError, Finding};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
 pub use kind::{
-    EXTERNAL_CONTROLLERS, FieldLocation, Kind, KindDocs, RESERVED_VALUES, Reconciler,
-    ValueConstraint, kinds,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, KindDocs, QUEUE_NAME, REQUIRED_LABELS,
+    RESERVED_VALUES, Reconciler, ValueConstraint, kinds,
 };
 #[cfg(feature = "manifests")]
 pub use object::Outcome;

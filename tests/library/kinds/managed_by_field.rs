@@ -20,7 +20,7 @@ fn accepts_reserved_value_and_multikueue() {
                 &Value::Null,
                 &object_with_managed_by(kind, value),
             );
-            let response = review(&request, &json!({}));
+            let response = review(&request, &json!({"default_local_queue": ["*"]}));
             assert_eq!(
                 response.warned(),
                 version_warnings(kind, version),
@@ -55,7 +55,7 @@ fn field_is_immutable_in_workloads_and_mutable_in_templates() {
                 object_with_managed_by(kind, new),
             );
             let request = request((kind, version), "UPDATE", "", &old, &new_object);
-            let response = review(&request, &json!({}));
+            let response = review(&request, &json!({"default_local_queue": ["*"]}));
             if kind.field_location() != FieldLocation::Workload {
                 assert_silent(&response);
                 continue;

@@ -4,7 +4,7 @@ use managed_by::rules;
 use serde_json::Value;
 
 /// Rules that the policies enforce.
-const COVERED: [&str; 10] = [
+const COVERED: [&str; 11] = [
     "managed-by/format",
     "managed-by/immutable",
     "managed-by/reserved",
@@ -13,6 +13,7 @@ const COVERED: [&str; 10] = [
     "managed-by/pruned-version",
     "managed-by/allowed",
     "managed-by/delegation",
+    "delegation/missing-label",
     "status-writer/delegated",
     "status-writer/builtin",
 ];

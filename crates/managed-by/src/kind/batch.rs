@@ -27,6 +27,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     managed_by_path: "spec.jobTemplate.spec.managedBy",
     reserved_value: Some(JOB_CONTROLLER),
     location: FieldLocation::Template("Job"),
+    template_labels_path: Some("spec.jobTemplate.metadata.labels"),
     docs: OptionalDocs::new(KindDocs {
         checks: "kube-apiserver checks the format. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",

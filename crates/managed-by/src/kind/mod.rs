@@ -144,6 +144,8 @@ pub struct Kind<'k> {
     pub(crate) honors_managed_by: bool,
     /// Templates of the objects that the built-in controller creates.
     pub(crate) templates: &'k [(&'k str, Template<'k>)],
+    /// Labels of the delegated workload in a template. For a workload, they are `metadata.labels`.
+    pub(crate) template_labels_path: Option<&'k str>,
     /// Path of the number of retries.
     pub(crate) retries_path: Option<&'k str>,
     pub(crate) status: StatusRules<'k>,
@@ -172,6 +174,7 @@ impl Kind<'_> {
         defaulted: false,
         honors_managed_by: true,
         templates: &[],
+        template_labels_path: None,
         retries_path: None,
         status: StatusRules::Unchecked,
         is_declared: false,
@@ -231,6 +234,14 @@ pub(crate) static KINDS: &[&Kind<'static>] = &[
     &keda::SCALED_JOB,
     &kruise::ADVANCED_CRON_JOB,
 ];
+
+/// Labels that known controllers require.
+///
+/// Source: Kueue 0.18.4 and 0.19.2, `ReconcileGenericJob`: a job without a queue is ignored, or its Workload is never admitted.
+pub static REQUIRED_LABELS: &[(&str, &[&str])] = &[(MULTIKUEUE, &[QUEUE_NAME])];
+
+/// `QueueLabel` of Kueue. Kueue sets it to `default` in namespaces with a LocalQueue of that name.
+pub const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
 
 /// Returns all known kinds, in the order of the documentation. A kind is listed more than once if its versions differ.
 pub fn kinds() -> &'static [&'static Kind<'static>] {
@@ -355,6 +366,14 @@ impl<'k> Kind<'k> {
         match self.location {
             FieldLocation::Workload => self.name,
             FieldLocation::Template(kind) => kind,
+        }
+    }
+
+    /// Returns the path of the delegated workload's labels, or [`None`] if users can't set them.
+    pub fn workload_labels_path(&self) -> Option<&'k str> {
+        match self.location {
+            FieldLocation::Workload => Some("metadata.labels"),
+            FieldLocation::Template(_) => self.template_labels_path,
         }
     }
 

@@ -68,6 +68,7 @@ pub(super) static OPTIMIZATION_JOB: Kind<'static> = Kind {
     managed_by_path: "spec.trainJobTemplate.spec.managedBy",
     reserved_value: Some(CONTROLLER),
     location: FieldLocation::Template("TrainJob"),
+    template_labels_path: Some("spec.trainJobTemplate.metadata.labels"),
     constraint: CONSTRAINT,
     defaulted: true,
     docs: OptionalDocs::new(KindDocs {
@@ -87,6 +88,7 @@ pub(super) static TRAINING_RUNTIME: Kind<'static> = Kind {
     managed_by_path: "spec.template.spec.managedBy",
     reserved_value: Some(JOB_SET_CONTROLLER),
     location: FieldLocation::Template("JobSet"),
+    template_labels_path: Some("spec.template.metadata.labels"),
     can_require_delegation: false,
     templates: &[(
         "spec.template.spec.replicatedJobs[].template",

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::decode::Raw;
 use crate::kind::Kind;
 use crate::kind::status::{FailureReasons, OutcomeProfile, StatusMatcher, TerminalStates};
 use crate::upstream::time::Time;
@@ -20,6 +21,8 @@ pub(crate) struct CustomResource<'a> {
     pub(crate) nested: Vec<NestedManagedBy<'a>>,
     pub(crate) status: Status<'a>,
     pub(crate) retries: usize,
+    /// Labels of the objects that are created from the template.
+    pub(crate) template_labels: Option<Raw<'a>>,
 }
 
 /// Value of `managedBy` in a template.

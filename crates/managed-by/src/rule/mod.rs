@@ -2,6 +2,7 @@
 //! checks and runs them.
 
 pub(crate) mod custom_status;
+pub(crate) mod delegation;
 pub(crate) mod job_spec;
 pub(crate) mod job_status;
 pub(crate) mod managed_by;

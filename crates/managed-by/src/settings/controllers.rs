@@ -8,7 +8,7 @@ use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::{Settings, glob, names};
 use crate::decode::{Entries, Node, Path, Raw, Type};
-use crate::kind::{self, FieldLocation, Kind, ValueConstraint};
+use crate::kind::{self, FieldLocation, Kind, REQUIRED_LABELS, ValueConstraint};
 use crate::sorted::Sorted;
 use crate::upstream::names::is_valid_managed_by;
 
@@ -17,6 +17,7 @@ const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 declare_keys!(Key {
     "kinds" => Kinds,
     "namespaces" => Namespaces,
+    "required_labels" => RequiredLabels,
     "status_writers" => StatusWriters,
 });
 
@@ -31,6 +32,7 @@ const ANY: &str = "any";
 pub(crate) struct Controller<'a> {
     kinds: Option<Vec<Cow<'a, str>>>,
     namespaces: Option<Vec<Cow<'a, str>>>,
+    required_labels: Option<Vec<Cow<'a, str>>>,
     status_writers: Option<Vec<Cow<'a, str>>>,
 }
 
@@ -38,6 +40,11 @@ const NAMESPACES_LIST: ListSchema<'_> = ListSchema {
     covers: glob::matches,
     empty_hint: Some(OR_ALL),
     ..ListSchema::new("a list of namespaces", &glob::validate)
+};
+
+const LABELS_LIST: ListSchema<'_> = ListSchema {
+    empty_hint: Some("; to require no label, turn off delegation/missing-label"),
+    ..ListSchema::new("a list of label keys", &names::validate_label_key)
 };
 
 pub(super) const WRITERS_LIST: ListSchema<'_> = ListSchema {
@@ -138,7 +145,7 @@ impl<'a> Controller<'a> {
             }
         };
         if members.iter().all(|(_, v)| v.json_type() == Type::Null) {
-            let text = "Required value: must have kinds, namespaces or status_writers; write \"any\" for no limits";
+            let text = "Required value: must have kinds, namespaces, required_labels or status_writers; write \"any\" for no limits";
             let reason = Rejection::with_suggestion(text.to_owned(), Some(ANY.to_owned()));
             parser.push(SettingsError::new(path, reason));
         }
@@ -151,6 +158,7 @@ impl<'a> Controller<'a> {
             let (field, list) = match key {
                 Key::Kinds => (&mut controller.kinds, kinds_list),
                 Key::Namespaces => (&mut controller.namespaces, NAMESPACES_LIST),
+                Key::RequiredLabels => (&mut controller.required_labels, LABELS_LIST),
                 Key::StatusWriters => (&mut controller.status_writers, WRITERS_LIST),
             };
             *field = Some(parser.parse_string_list(value, path, &list));
@@ -192,6 +200,27 @@ impl<'a> Settings<'a> {
             found = Some(Controller::read(*value, &declared, &path, &mut parser));
         }
         parser.finish(found)
+    }
+
+    /// Returns the keys of the labels that a controller requires: those in its entry, or else those of a known controller.
+    pub(crate) fn required_labels(
+        &self,
+        controller: &str,
+    ) -> Result<Vec<Cow<'a, str>>, SettingsErrors> {
+        let mut listed = self.listed_controllers().iter();
+        let entry = listed.find(|(name, _)| name == controller);
+        // Other keys of the entry don't matter, and validating the kinds would be expensive.
+        let list = entry.and_then(|(_, entry)| entry.member("required_labels"));
+        if let Some(list) = list.filter(|list| list.json_type() != Type::Null) {
+            let mut parser = Parser::without_duplicate_checks();
+            let entry = Path::Key(&PATH, controller);
+            let path = Path::Member(&entry, "required_labels");
+            let labels = parser.parse_string_list(list, &path, &LABELS_LIST);
+            return parser.finish(labels);
+        }
+        let known = REQUIRED_LABELS.iter().find(|(name, _)| *name == controller);
+        let labels = known.map_or(&[][..], |(_, labels)| labels);
+        Ok(labels.iter().map(|label| Cow::Borrowed(*label)).collect())
     }
 
     /// Returns the listed controllers that objects of a kind in a namespace may be delegated to.

@@ -20,6 +20,8 @@ mod parser;
 #[cfg(feature = "docs")]
 pub(crate) mod reference;
 
+use std::borrow::Cow;
+
 use crate::decode::{Entries, Node, Outline, Path, Raw, Type};
 use crate::description::{Enforcement, Rule};
 use crate::kind::{KINDS, Kind};
@@ -33,7 +35,7 @@ use custom_kinds::{CustomKinds, KindNames};
 pub use error::{SettingsError, SettingsErrors};
 pub use namespaces::Delegation;
 pub use owned::OwnedSettings;
-use parser::{Parser, declare_keys};
+use parser::{ListSchema, Parser, declare_keys};
 
 /// Setting `reserved_value`: handling of the value that means the built-in controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -120,6 +122,8 @@ pub struct Settings<'a> {
     /// Entries in order. They are decoded on demand.
     namespaces: Entries<'a>,
     custom_kinds: CustomKinds<'a>,
+    /// Namespaces with a default `LocalQueue`. Decoded if a workload lacks a queue.
+    default_local_queue: Option<Raw<'a>>,
     /// Decoded for status updates of workloads that are not delegated.
     builtin_status_writers: Option<Raw<'a>>,
     /// Decoded before a cluster-specific denial.
@@ -133,6 +137,7 @@ declare_keys!(Key {
     "controllers" => Controllers,
     "namespaces" => Namespaces,
     "custom_kinds" => CustomKinds,
+    "default_local_queue" => DefaultLocalQueue,
     "builtin_status_writers" => BuiltinStatusWriters,
     "exempt" => Exempt,
     "on_lookup_failure" => OnLookupFailure,
@@ -174,6 +179,7 @@ impl<'a> Settings<'a> {
             controllers: None,
             namespaces: Entries::new(),
             custom_kinds: CustomKinds::default(),
+            default_local_queue: None,
             builtin_status_writers: None,
             exempt: None,
         }
@@ -217,6 +223,7 @@ impl<'a> Settings<'a> {
                     self.namespaces = entries.unwrap_or_default();
                 }
                 Key::CustomKinds => self.custom_kinds.section = Some(value),
+                Key::DefaultLocalQueue => self.default_local_queue = Some(value),
                 Key::BuiltinStatusWriters => self.builtin_status_writers = Some(value),
                 Key::Exempt => self.exempt = Some(value),
                 Key::Rules => self.read_rules(node, path, parser),
@@ -263,6 +270,7 @@ impl<'a> Settings<'a> {
         self.custom_kinds.check(parser);
         self.read_builtin_writers(None, &kind_names, parser);
         self.read_exempt(parser);
+        self.read_default_local_queue(parser);
         let namespaces = Path::Member(&Path::Root, "namespaces");
         let mut required = delegations
             .iter()
@@ -395,6 +403,25 @@ impl<'a> Settings<'a> {
         } else {
             UncheckedReason::UnsupportedKind
         }
+    }
+
+    fn read_default_local_queue(&self, parser: &mut Parser) -> Vec<Cow<'a, str>> {
+        let path = Path::Member(&Path::Root, "default_local_queue");
+        let list = self.default_local_queue;
+        list.map_or(Vec::new(), |list| {
+            let patterns = ListSchema {
+                covers: glob::matches,
+                ..ListSchema::new("a list of namespaces", &glob::validate)
+            };
+            parser.parse_string_list(list, &path, &patterns)
+        })
+    }
+
+    /// Returns true if Kueue adds the label with the queue's name to workloads in the namespace.
+    pub(crate) fn has_default_local_queue(&self, namespace: &str) -> Result<bool, SettingsErrors> {
+        let mut parser = Parser::without_duplicate_checks();
+        let patterns = self.read_default_local_queue(&mut parser);
+        parser.finish(patterns.iter().any(|p| glob::matches(p, namespace)))
     }
 
     /// Returns true if `custom_kinds` declares the given version of a kind.

@@ -3,7 +3,7 @@
 use super::error::Rejection;
 use crate::kind::{EXTERNAL_CONTROLLERS, RESERVED_VALUES};
 use crate::suggest::nearest_name;
-use crate::upstream::names::{MAX_MANAGED_BY, is_label, is_path, is_subdomain};
+use crate::upstream::names::{MAX_MANAGED_BY, MAX_SUBDOMAIN, is_label, is_path, is_subdomain};
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
@@ -15,6 +15,9 @@ const GROUPS: [&str; 4] = [
     "system:unauthenticated",
     SERVICE_ACCOUNTS,
 ];
+
+/// Maximum length of a label's key after its domain.
+const MAX_LABEL_NAME: usize = 63;
 
 pub(super) fn validate_user(name: &str) -> Option<Rejection> {
     if is_group(name) {
@@ -49,6 +52,22 @@ pub(super) fn validate_user_or_group(name: &str) -> Option<Rejection> {
 fn is_group(name: &str) -> bool {
     let accounts = name.strip_prefix(SERVICE_ACCOUNTS);
     GROUPS.contains(&name) || accounts.is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// Validates the key of a label (`IsQualifiedName` in apimachinery).
+pub(super) fn validate_label_key(key: &str) -> Option<Rejection> {
+    let (domain, name) = key.split_once('/').unwrap_or(("a", key));
+    let is_alphanumeric = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = name.as_bytes();
+    let is_valid = is_subdomain(domain)
+        && domain.len() <= MAX_SUBDOMAIN
+        && bytes.len() <= MAX_LABEL_NAME
+        && is_alphanumeric(bytes.first())
+        && is_alphanumeric(bytes.last())
+        && bytes
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b));
+    (!is_valid).then(|| "must be a label's key, such as example.com/queue".into())
 }
 
 /// Validates the name of an external controller. The domain is optional, because some kinds accept any string.

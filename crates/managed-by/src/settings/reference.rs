@@ -22,7 +22,7 @@ pub struct SettingsKey {
 }
 
 /// All keys, in the order of the page.
-pub static KEYS: &[SettingsKey] = &keys::<29>(include_str!("reference.md"));
+pub static KEYS: &[SettingsKey] = &keys::<31>(include_str!("reference.md"));
 
 /// Parses the keys of a page, which must have `COUNT` keys.
 const fn keys<const COUNT: usize>(page: &'static str) -> [SettingsKey; COUNT] {

@@ -20,6 +20,7 @@ pub(super) struct ObjectBuilder<'a> {
     /// Number of templates so far.
     pub(super) templates: usize,
     retries: usize,
+    template_labels: Option<Raw<'a>>,
     status: Status<'a>,
     /// Kind of the current nested object.
     pub(super) kind: Option<&'a Kind<'a>>,
@@ -32,8 +33,11 @@ impl<'a> ObjectBuilder<'a> {
             nested: self.nested,
             status: self.status,
             retries: self.retries,
+            template_labels: self.template_labels,
         };
-        let is_empty = custom.nested.is_empty() && custom.status == EMPTY_STATUS;
+        let is_empty = custom.nested.is_empty()
+            && custom.template_labels.is_none()
+            && custom.status == EMPTY_STATUS;
         Object {
             metadata: self.metadata,
             managed_by: self.managed_by,
@@ -48,6 +52,7 @@ impl<'a> ObjectBuilder<'a> {
             Leaf::ManagedBy => self.managed_by = raw.string(),
             // Decoded by the walk.
             Leaf::Metadata | Leaf::Template(_) => {}
+            Leaf::TemplateLabels => self.template_labels = Some(raw),
             Leaf::Retries => {
                 let retries = raw.number().unwrap_or_default().max(0);
                 self.retries = retries.try_into().unwrap_or(usize::MAX);

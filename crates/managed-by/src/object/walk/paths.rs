@@ -12,6 +12,8 @@ pub(super) enum Leaf<'k> {
     /// A template: an object or the spec of an object.
     Template(&'k Template<'k>),
     Retries,
+    /// Labels of the objects that are created from the template.
+    TemplateLabels,
     /// List of conditions. The profile selects them.
     Conditions(&'k StatusProfile<'k>),
     /// State of the workload, with its path.
@@ -35,6 +37,10 @@ pub(super) type LeafPath<'k> = (&'k str, Leaf<'k>);
 pub(super) fn for_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
     let mut paths = for_spec(kind);
     paths.push(("metadata", Leaf::Metadata));
+    paths.extend(
+        kind.template_labels_path
+            .map(|path| (path, Leaf::TemplateLabels)),
+    );
     paths.extend(kind.retries_path.map(|path| (path, Leaf::Retries)));
     if let Some(status) = kind.status_profile() {
         let mut has_conditions = status.exclusive.is_some();

@@ -1,0 +1,61 @@
+//! `delegation/missing-label`
+
+use super::Delegated;
+use crate::description::{Enforcement, Rule, RuleCategory};
+use crate::finding::FieldError;
+use crate::kind::{FieldLocation, QUEUE_NAME};
+use crate::rule::{Check, CheckFn, Context, Findings};
+use crate::settings::SettingsErrors;
+
+pub(crate) static RULE: Check = Check::new(
+    Rule::policy("delegation/missing-label", include_str!("missing-label.md"))
+        .with_category(RuleCategory::ClusterSpecific)
+        .with_default(Enforcement::Warn),
+    CheckFn::Configured(check),
+);
+
+/// Added to the message about a missing queue, because manifests lack the label that Kueue sets.
+const QUEUE_HINT: &str = "; list namespaces with a default LocalQueue in default_local_queue";
+
+fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
+    let kind = context.kind;
+    let is_workload = kind.location == FieldLocation::Workload;
+    // The project of a declared kind decides which labels the objects get that are created from a template.
+    let delegated = Delegated::from_context(context).filter(|_| is_workload || !kind.is_declared);
+    let Some(delegated) = delegated else {
+        return Ok(());
+    };
+    let Delegated { controller, object } = delegated;
+    let path = kind.workload_labels_path();
+    let labels = if is_workload {
+        object.metadata.labels
+    } else {
+        let custom = object.custom.as_deref();
+        custom.and_then(|custom| custom.template_labels)
+    };
+    let settings = context.settings;
+    for label in settings.required_labels(controller)? {
+        let value = labels.and_then(|labels| labels.member(&label)?.string());
+        if value.is_some_and(|value| !value.is_empty()) || delegated.is_owned() {
+            continue;
+        }
+        let mut hint = "";
+        if label == QUEUE_NAME {
+            if settings.has_default_local_queue(&context.request.namespace)? {
+                continue;
+            }
+            hint = QUEUE_HINT;
+        }
+        let brief = match path {
+            Some(_) => format!("{controller} requires it"),
+            None => format!("the {}s get no label {label}", kind.workload_kind()),
+        };
+        let detail = [&brief, hint].concat();
+        let error = match path {
+            Some(path) => FieldError::required(format!("{path}[{label}]"), detail),
+            None => context.invalid(controller, detail),
+        };
+        findings.push(error.with_short_detail(brief));
+    }
+    Ok(())
+}
