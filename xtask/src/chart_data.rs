@@ -37,6 +37,8 @@ struct KindRow<'k> {
     templates: Vec<String>,
     /// Path of the labels of the delegated workloads; [`None`] if users can't set them.
     labels: Option<&'k str>,
+    /// Path of the number of seconds after which the workload is deleted that has ended.
+    ttl: Option<&'k str>,
     pruned: &'k [&'k str],
 }
 
@@ -64,6 +66,7 @@ impl<'k> From<&Kind<'k>> for KindRow<'k> {
             status: kind.has_status_rules(),
             templates: kind.nested_paths().collect(),
             labels: kind.workload_labels_path(),
+            ttl: kind.ttl_path(),
             pruned: kind.pruned_in(),
         }
     }

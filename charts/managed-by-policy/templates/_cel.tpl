@@ -2,8 +2,8 @@
 The library's kinds for the ValidatingAdmissionPolicies, as JSON:
 
   kinds            by group/version and kind. All values are strings, because CEL requires values of one type: `defaulted` and
-                   `optional` (a required delegation doesn't apply) exist only if they are true, and `labels` only if the workloads can
-                   have labels
+                   `optional` (a required delegation doesn't apply) exist only if they are true, and `labels` and `ttl` only if
+                   the workloads have such fields
   reservedValues   of all kinds
   pruned           GROUP/VERSION/KIND of the versions whose schema lacks the field
 */}}
@@ -15,6 +15,7 @@ The library's kinds for the ValidatingAdmissionPolicies, as JSON:
   {{- if .defaulted -}}{{- $_ := set $facts "defaulted" "true" -}}{{- end -}}
   {{- if not .canRequireDelegation -}}{{- $_ := set $facts "optional" "true" -}}{{- end -}}
   {{- if .labels -}}{{- $_ := set $facts "labels" .labels -}}{{- end -}}
+  {{- if .ttl -}}{{- $_ := set $facts "ttl" .ttl -}}{{- end -}}
   {{- range .versions -}}
     {{- $version := printf "%s/%s" $kind.group . -}}
     {{- $_ := set $kinds $version (merge (dict $kind.kind $facts) (default dict (get $kinds $version))) -}}

@@ -93,6 +93,8 @@ catalog! {
     managed_by::allowed::RULE,
     managed_by::delegation::RULE,
     delegation::missing_label::RULE,
+    delegation::short_ttl::RULE,
+    delegation::ignored_field::RULE,
     status_writer::DELEGATED,
     status_writer::BUILTIN,
     custom_status::outcome::CHANGED,

@@ -120,6 +120,16 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     ] {
         all.push((settings, create(&field(MULTIKUEUE))));
     }
+    let mut undeliverable = field(MULTIKUEUE);
+    undeliverable["spec"]["manualSelector"] = true.into();
+    if let Some(path) = kind.0.ttl_path() {
+        let mut ttl = &mut undeliverable;
+        for name in path.split('.') {
+            ttl = &mut ttl[name];
+        }
+        *ttl = 0.into();
+    }
+    all.push((json!({}), create(&undeliverable)));
     let changed = request(
         kind,
         "UPDATE",

@@ -52,7 +52,7 @@ pub const VALUES: [(&str, &str); 5] = [
 
 /// Variables of the `ValidatingAdmissionPolicies` that implement rules, each with its rule and the reason of a denial.
 /// kube-apiserver reports the first one that denies.
-pub const CEL_RULES: [(&str, &str, &str); 12] = [
+pub const CEL_RULES: [(&str, &str, &str); 14] = [
     ("format", "managed-by/format", "Invalid"),
     ("immutable", "managed-by/immutable", "Invalid"),
     ("reservedValue", "managed-by/reserved", "Invalid"),
@@ -63,6 +63,8 @@ pub const CEL_RULES: [(&str, &str, &str); 12] = [
     ("forbiddenDelegation", "managed-by/delegation", "Forbidden"),
     ("requiredDelegation", "managed-by/delegation", "Forbidden"),
     ("missingLabel", "delegation/missing-label", "Invalid"),
+    ("shortTtl", "delegation/short-ttl", "Invalid"),
+    ("ignoredField", "delegation/ignored-field", "Invalid"),
     ("delegatedWriter", "status-writer/delegated", "Forbidden"),
     ("builtInWriter", "status-writer/builtin", "Forbidden"),
 ];

@@ -4,7 +4,7 @@ use managed_by::rules;
 use serde_json::Value;
 
 /// Rules that the policies enforce.
-const COVERED: [&str; 11] = [
+const COVERED: [&str; 13] = [
     "managed-by/format",
     "managed-by/immutable",
     "managed-by/reserved",
@@ -14,6 +14,8 @@ const COVERED: [&str; 11] = [
     "managed-by/allowed",
     "managed-by/delegation",
     "delegation/missing-label",
+    "delegation/short-ttl",
+    "delegation/ignored-field",
     "status-writer/delegated",
     "status-writer/builtin",
 ];

@@ -9,6 +9,7 @@ pub(crate) static JOB: Kind<'static> = Kind {
     name: "Job",
     plural: "jobs",
     reserved_value: Some(JOB_CONTROLLER),
+    ttl_path: Some("spec.ttlSecondsAfterFinished"),
     status: StatusRules::Job,
     docs: OptionalDocs::new(KindDocs {
         checks: "kube-apiserver checks the format, immutability and the whole status, if the feature gate `JobManagedBy` is enabled",
@@ -28,6 +29,7 @@ pub(super) static CRON_JOB: Kind<'static> = Kind {
     reserved_value: Some(JOB_CONTROLLER),
     location: FieldLocation::Template("Job"),
     template_labels_path: Some("spec.jobTemplate.metadata.labels"),
+    ttl_path: Some("spec.jobTemplate.spec.ttlSecondsAfterFinished"),
     docs: OptionalDocs::new(KindDocs {
         checks: "kube-apiserver checks the format. The template may change",
         unchecked: "with `concurrencyPolicy: Forbid`, one orphaned Job blocks every later run",

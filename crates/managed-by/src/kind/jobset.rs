@@ -9,6 +9,7 @@ pub(super) static JOB_SET: Kind<'static> = Kind {
     name: "JobSet",
     plural: "jobsets",
     reserved_value: Some(JOB_SET_CONTROLLER),
+    ttl_path: Some("spec.ttlSecondsAfterFinished"),
     templates: &[(
         "spec.replicatedJobs[].template",
         Template::Object(&batch::JOB),

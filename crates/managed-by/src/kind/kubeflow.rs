@@ -93,6 +93,7 @@ const TRAINING_OPERATOR_JOB: Kind<'static> = Kind {
     managed_by_path: MANAGED_BY,
     reserved_value: Some(TRAINING_OPERATOR),
     constraint: CONSTRAINT,
+    ttl_path: Some("spec.runPolicy.ttlSecondsAfterFinished"),
     status: StatusRules::Custom(&STATUS),
     docs: OptionalDocs::new(KindDocs {
         checks: WEBHOOK,
@@ -166,6 +167,8 @@ pub(super) static MPI_JOB_V1: Kind<'static> = Kind {
 
 pub(super) static MPI_JOB: Kind<'static> = Kind {
     versions: &["v2beta1"],
+    // The TTL applies to the launcher, not to the MPIJob.
+    ttl_path: None,
     name: "MPIJob",
     plural: "mpijobs",
     reserved_value: Some(MPI_OPERATOR),

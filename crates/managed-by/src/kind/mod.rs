@@ -146,6 +146,8 @@ pub struct Kind<'k> {
     pub(crate) templates: &'k [(&'k str, Template<'k>)],
     /// Labels of the delegated workload in a template. For a workload, they are `metadata.labels`.
     pub(crate) template_labels_path: Option<&'k str>,
+    /// Path of the number of seconds after which the workload is deleted that has ended.
+    pub(crate) ttl_path: Option<&'k str>,
     /// Path of the number of retries.
     pub(crate) retries_path: Option<&'k str>,
     pub(crate) status: StatusRules<'k>,
@@ -175,6 +177,7 @@ impl Kind<'_> {
         honors_managed_by: true,
         templates: &[],
         template_labels_path: None,
+        ttl_path: None,
         retries_path: None,
         status: StatusRules::Unchecked,
         is_declared: false,
@@ -375,6 +378,11 @@ impl<'k> Kind<'k> {
             FieldLocation::Workload => Some("metadata.labels"),
             FieldLocation::Template(_) => self.template_labels_path,
         }
+    }
+
+    /// Returns the path of the number of seconds after which the delegated workload is deleted that has ended.
+    pub fn ttl_path(&self) -> Option<&'k str> {
+        self.ttl_path
     }
 
     /// Returns true if kube-apiserver itself serves and validates the kind.

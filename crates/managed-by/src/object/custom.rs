@@ -23,6 +23,8 @@ pub(crate) struct CustomResource<'a> {
     pub(crate) retries: usize,
     /// Labels of the objects that are created from the template.
     pub(crate) template_labels: Option<Raw<'a>>,
+    /// Seconds after which the workload is deleted that has ended.
+    pub(crate) ttl: Option<i64>,
 }
 
 /// Value of `managedBy` in a template.

@@ -42,8 +42,15 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) backoff_limit_per_index: Option<i32>,
     #[serde(deserialize_with = "fields::or_default")]
     pub(crate) suspend: bool,
+    #[serde(deserialize_with = "fields::or_default")]
+    pub(crate) manual_selector: bool,
+    #[serde(deserialize_with = "fields::optional_int32")]
+    pub(crate) ttl_seconds_after_finished: Option<i32>,
     #[serde(rename = "successPolicy", deserialize_with = "is_object")]
     pub(crate) has_success_policy: bool,
+    /// Not decoded, because only 1.37 has the field.
+    #[serde(borrow)]
+    pub(crate) scheduling: Option<Raw<'a>>,
     /// Decoded by the rules that read it.
     #[serde(borrow)]
     pub(crate) template: Option<Raw<'a>>,

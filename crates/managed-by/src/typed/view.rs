@@ -74,6 +74,8 @@ fn view_spec<'a>(spec: &'a JobSpec, template: Option<Raw<'a>>) -> view::JobSpec<
         completion_mode: spec.completion_mode.as_deref().map(Into::into),
         backoff_limit_per_index: spec.backoff_limit_per_index,
         suspend: spec.suspend.unwrap_or_default(),
+        manual_selector: spec.manual_selector.unwrap_or_default(),
+        ttl_seconds_after_finished: spec.ttl_seconds_after_finished,
         has_success_policy: spec.success_policy.is_some(),
         template,
         ..view::JobSpec::default()

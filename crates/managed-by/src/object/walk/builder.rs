@@ -21,6 +21,7 @@ pub(super) struct ObjectBuilder<'a> {
     pub(super) templates: usize,
     retries: usize,
     template_labels: Option<Raw<'a>>,
+    ttl: Option<i64>,
     status: Status<'a>,
     /// Kind of the current nested object.
     pub(super) kind: Option<&'a Kind<'a>>,
@@ -34,9 +35,11 @@ impl<'a> ObjectBuilder<'a> {
             status: self.status,
             retries: self.retries,
             template_labels: self.template_labels,
+            ttl: self.ttl,
         };
         let is_empty = custom.nested.is_empty()
             && custom.template_labels.is_none()
+            && custom.ttl.is_none()
             && custom.status == EMPTY_STATUS;
         Object {
             metadata: self.metadata,
@@ -53,6 +56,7 @@ impl<'a> ObjectBuilder<'a> {
             // Decoded by the walk.
             Leaf::Metadata | Leaf::Template(_) => {}
             Leaf::TemplateLabels => self.template_labels = Some(raw),
+            Leaf::Ttl => self.ttl = raw.number(),
             Leaf::Retries => {
                 let retries = raw.number().unwrap_or_default().max(0);
                 self.retries = retries.try_into().unwrap_or(usize::MAX);

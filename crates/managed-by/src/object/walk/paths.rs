@@ -12,6 +12,7 @@ pub(super) enum Leaf<'k> {
     /// A template: an object or the spec of an object.
     Template(&'k Template<'k>),
     Retries,
+    Ttl,
     /// Labels of the objects that are created from the template.
     TemplateLabels,
     /// List of conditions. The profile selects them.
@@ -41,6 +42,7 @@ pub(super) fn for_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
         kind.template_labels_path
             .map(|path| (path, Leaf::TemplateLabels)),
     );
+    paths.extend(kind.ttl_path.map(|path| (path, Leaf::Ttl)));
     paths.extend(kind.retries_path.map(|path| (path, Leaf::Retries)));
     if let Some(status) = kind.status_profile() {
         let mut has_conditions = status.exclusive.is_some();

@@ -1,6 +1,8 @@
 //! `delegation/...`: rules about delegated workloads that their controller can never run. They warn by default.
 
+pub(crate) mod ignored_field;
 pub(crate) mod missing_label;
+pub(crate) mod short_ttl;
 
 use crate::kind::FieldLocation;
 use crate::object::Object;
@@ -15,12 +17,12 @@ struct Delegated<'a> {
 }
 
 impl<'a> Delegated<'a> {
-    /// Returns the workload of a create or of a stored object, or the template of an update that changes `managedBy`. In a workload,
-    /// the field is immutable.
+    /// Returns the workload of a create, or the template of an update that changes `managedBy`. In a workload, the field is immutable.
+    /// A stored object with a status has already run.
     fn from_context(context: &Context<'a>) -> Option<Self> {
         let (kind, change) = (context.kind, context.change);
-        let is_update = matches!(change, Change::Update { .. });
-        if is_update && kind.location == FieldLocation::Workload {
+        let is_create = matches!(change, Change::Create { .. });
+        if !is_create && kind.location == FieldLocation::Workload {
             return None;
         }
         Some(Self {
