@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::generated::{self, Generated};
 use crate::{
-    artifacthub, chart, chart_data, chart_values, deploy, kinds, policy_metadata, rules, settings,
-    status_guide,
+    artifacthub, chart, chart_data, chart_values, deploy, kinds, policy_metadata, profiles, rules,
+    settings, status_guide,
 };
 
 /// Generates all files.
@@ -41,6 +41,7 @@ fn from_code() -> Result<Vec<Generated>> {
         policy_metadata::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
+        profiles::generated()?,
     ];
     Ok(generators.concat())
 }

@@ -16,6 +16,7 @@ mod generated;
 mod generators;
 mod kinds;
 mod policy_metadata;
+mod profiles;
 mod rules;
 mod settings;
 mod status_guide;

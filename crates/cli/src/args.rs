@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{Enforcement, nearest, nearest_name, rule, rules};
+use managed_by_offline::profile::{PROFILES, Profile, profile};
 
 use crate::release::ReleaseSelector;
 
@@ -16,7 +17,7 @@ use crate::release::ReleaseSelector;
 #[command(
     name = "managed-by",
     version,
-    after_help = "Exit codes: 0 nothing denied, 1 something denied, 2 something could not be evaluated, 3 nothing was evaluated.\n`-` is standard input for every command."
+    after_help = "Exit codes: 0 nothing denied, 1 something denied, 2 something could not be evaluated, 3 nothing was evaluated or a profile is incomplete.\n`-` is standard input for every command."
 )]
 pub(crate) struct Args {
     /// Color the output: auto (on a terminal, unless `NO_COLOR` is set), always or never
@@ -209,6 +210,9 @@ pub(crate) struct ConformanceArgs {
     /// Name of the controller in managedBy, or a reserved value for objects that are not delegated
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) controller: String,
+    /// Profiles that the controller supports besides Core, such as Suspend,Indexed
+    #[arg(long = "profile", value_name = "NAME", value_delimiter = ',', value_parser = parse_profile)]
+    pub(crate) profiles: Vec<&'static Profile>,
     /// Kubernetes releases to evaluate, such as 1.33.4,1.36.3 or 1.31+ (default: all)
     #[arg(long, value_name = "RELEASE")]
     pub(crate) kubernetes: Option<ReleaseSelector>,
@@ -224,6 +228,9 @@ pub(crate) struct ConformanceArgs {
     /// Exit with 0 if the recording is empty or has no writes to objects of the controller
     #[arg(long)]
     pub(crate) allow_empty: bool,
+    /// Exit with 0 if the recording does not exercise all of the profiles, or an object is unfinished
+    #[arg(long)]
+    pub(crate) allow_incomplete: bool,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: ConformanceOutput,
@@ -380,6 +387,15 @@ pub(crate) struct EvaluationArgs {
         help_heading = "Output"
     )]
     pub(crate) output: Output,
+}
+
+/// Parses the name of a conformance profile.
+fn parse_profile(name: &str) -> Result<&'static Profile, String> {
+    profile(name).ok_or_else(|| {
+        let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
+        let hint = did_you_mean(name, names.iter().copied());
+        format!("expected {}{hint}", names.join(", "))
+    })
 }
 
 /// Parses the name of a namespace: a label as in `IsDNS1123Label` of `k8s.io/apimachinery`.

@@ -12,7 +12,7 @@ pub(crate) enum ExitStatus {
     Denied = 1,
     /// Something could not be evaluated: invalid input, settings or usage.
     Error = 2,
-    /// Nothing was evaluated.
+    /// Nothing was evaluated, or not all of a conformance profile.
     NothingEvaluated = 3,
     /// The output was closed: the status that a shell reports for a program killed by SIGPIPE.
     BrokenPipe = 141,

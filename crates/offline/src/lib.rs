@@ -34,6 +34,7 @@ mod object_ref;
 mod operation;
 mod path;
 mod placeholder;
+pub mod profile;
 mod record;
 mod recreation;
 pub mod replay;

@@ -1,5 +1,7 @@
 //! Admission requests for the library, and their JSON representation.
 
+use std::borrow::Cow;
+
 use managed_by::{AdmissionRequest, Change, Kind, UserInfo};
 use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
@@ -39,6 +41,11 @@ pub(crate) enum RequestUser<'a> {
 }
 
 impl Request<'_> {
+    /// Returns the key that identifies the object in a history: its UID, or else its kind, namespace and name.
+    pub fn identity(&self) -> Cow<'_, str> {
+        self.state.identity()
+    }
+
     /// Returns the name of the object.
     pub fn object_ref(&self) -> ObjectRef {
         ObjectRef::new(self.state)

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
 use managed_by::{ReleaseSet, nearest_name};
+use managed_by_offline::replay::RecordedChange;
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
 
 use super::recording::{Errors, Recording};
@@ -15,9 +16,12 @@ use super::settings::ResolvedSettings;
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::conformance::{ConformanceReport, ReportBuilder, WriteLocation};
 use crate::exit::{CliError, ExitStatus};
-use crate::format::pluralize;
+use crate::format::{number, pluralize};
 use crate::output::{self, escape::escape_control};
 use crate::stderr::stderr;
+
+/// Maximum number of characters of a response.
+const MAX_MESSAGE: usize = 500;
 
 pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let controller = &*args.controller;
@@ -26,6 +30,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     let settings = settings.settings()?;
     let recording = Recording::new(&args.recordings, true);
     let mut builder = ReportBuilder::new(controller, &settings)
+        .profiles(args.profiles.iter().copied())
         .generated_at(generated_at()?)
         .recordings(recording.files.iter().map(|name| &**name));
     if let Some(kubernetes) = &args.kubernetes {
@@ -37,28 +42,37 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     recording.read(&mut errors, args.allow_empty, |batch, errors| {
         let documents = batch.documents();
         let held_back =
-            replay.for_each_request(&documents, batch.reorder_window, |position, request| {
-                let request = match request {
-                    Ok(request) => request,
-                    Err((object, skipped)) => {
-                        return errors.report_skipped(&position, object, skipped);
-                    }
-                };
+            replay.for_each_change(&documents, batch.reorder_window, |position, change| {
                 let file = recording.files.get(position.source);
                 let recorded_at = WriteLocation {
                     source: file.map(ToString::to_string).unwrap_or_default(),
                     line: position.line,
                     time: position.time.clone(),
                 };
-                // A parsed request can be serialized.
-                let value = serde_json::to_value(request).unwrap_or_default();
-                let added = request
-                    .with_request(|request| builder.add(request, &value, &recorded_at))
-                    .map_err(|e| e.to_string())
-                    .flatten();
+                let (object, added) = match change {
+                    RecordedChange::Accepted(request) => {
+                        // A parsed request can be serialized.
+                        let value = serde_json::to_value(request).unwrap_or_default();
+                        let identity = request.identity();
+                        let added = request
+                            .with_request(|request| {
+                                builder.add(request, &value, &identity, &recorded_at)
+                            })
+                            .map_err(|e| e.to_string())
+                            .flatten();
+                        (request.object_ref(), added)
+                    }
+                    RecordedChange::Rejected(write) => {
+                        let added = builder.add_rejected(write, &recorded_at);
+                        (write.object.clone(), added)
+                    }
+                    RecordedChange::Skipped(object, skipped) => {
+                        return errors.report_skipped(&position, object, skipped);
+                    }
+                };
                 if let Err(message) = added {
                     let skipped = SkippedRecord::new(SkipReason::Malformed, message);
-                    errors.report_skipped(&position, &request.object_ref(), &skipped);
+                    errors.report_skipped(&position, &object, &skipped);
                 }
             });
         Ok(held_back)
@@ -67,7 +81,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     let no_writes_message = builder
         .is_empty()
         .then(|| no_writes_message(&builder, controller));
-    let report = builder.finish();
+    let report = builder.finish(|identity| replay.is_live(identity));
     write(args.html.as_deref(), || report.html())?;
     match (&args.badge, report.badge()) {
         (Some(path), None) => stderr!(
@@ -98,9 +112,16 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
     }
     Ok(ExitStatus::first([
         (errors.total > 0, ExitStatus::Error),
-        (report.denied_writes > 0, ExitStatus::Denied),
+        (
+            report.denied_writes > 0 || report.rejected_writes > 0,
+            ExitStatus::Denied,
+        ),
         (
             no_writes_message.is_some() && !args.allow_empty,
+            ExitStatus::NothingEvaluated,
+        ),
+        (
+            no_writes_message.is_none() && report.is_incomplete() && !args.allow_incomplete,
             ExitStatus::NothingEvaluated,
         ),
     ]))
@@ -160,9 +181,64 @@ fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Re
             "  {id}: {releases} would have denied {denied}: {title}"
         )?;
     }
-    let untested: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
+    write_rejected(out, report)?;
+    for object in &report.unfinished_objects {
+        let (name, problem) = (escape_control(&object.object), object.problem);
+        let location = escape_control(&object.last_write);
+        writeln!(out, "unfinished: {name}: {problem}, last write {location}")?;
+    }
+    let mut reported = Vec::new();
+    for profile in report.profiles.iter().filter(|profile| profile.is_required) {
+        if !profile.missing.is_empty() {
+            writeln!(out, "missing in profile {}:", profile.profile)?;
+        }
+        for part in &profile.missing {
+            write!(out, "  {}: {}", part.id, part.title)?;
+            if part.releases != report.releases {
+                write!(out, " ({})", part.releases)?;
+            }
+            writeln!(out)?;
+            reported.push(part.id);
+        }
+    }
+    let untested = report.untested_rules().map(|rule| rule.rule);
+    let untested: Vec<_> = untested.filter(|id| !reported.contains(id)).collect();
     if !untested.is_empty() {
         writeln!(out, "untested rules:\n  {}", untested.join("\n  "))?;
+    }
+    Ok(())
+}
+
+/// Prints the rejected writes, and the number of rejections that correct controllers get too.
+fn write_rejected(out: &mut impl io::Write, report: &ConformanceReport) -> io::Result<()> {
+    if report.transient_rejections > 0 {
+        let requests = pluralize(report.transient_rejections, "request");
+        writeln!(
+            out,
+            "not counted: {requests} with a conflict, without the object or during an outage"
+        )?;
+    }
+    if report.rejected_writes == 0 {
+        return Ok(());
+    }
+    writeln!(out, "rejected writes: {}", number(report.rejected_writes))?;
+    for history in &report.denied_objects {
+        for write in &history.writes {
+            let Some(rejection) = &write.rejected else {
+                continue;
+            };
+            let object = escape_control(&history.object);
+            let location = escape_control(&write.location);
+            let (operation, code) = (write.operation, rejection.code);
+            let message: String = rejection.message.chars().take(MAX_MESSAGE).collect();
+            let message = escape_control(&message);
+            write!(out, "  {location}: {object} {operation}: {code} {message}")?;
+            let times = write.repeated.saturating_add(1);
+            if times > 1 {
+                write!(out, " ({} times)", number(times))?;
+            }
+            writeln!(out)?;
+        }
     }
     Ok(())
 }

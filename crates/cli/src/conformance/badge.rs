@@ -8,7 +8,7 @@ use super::report::ConformanceReport;
 const CHARACTER: usize = 6;
 
 impl ConformanceReport {
-    /// Renders the badge as SVG, or returns `None` if records could not be evaluated.
+    /// Renders the badge as SVG, with the version of the suite, the releases and the profiles, or returns `None` if records could not be evaluated.
     pub(crate) fn badge(&self) -> Option<String> {
         (self.skipped == 0).then(|| markup(self).into_string())
     }
@@ -16,10 +16,14 @@ impl ConformanceReport {
 
 /// Renders the badge for embedding in the page.
 pub(crate) fn markup(report: &ConformanceReport) -> Markup {
-    let text = report.headline();
+    let version = report.provenance.version;
+    let text = format!("managed-by conformance {version}: {}", report.headline());
     let color = if report.conforms_to == report.releases {
         "#116329"
-    } else if report.is_denied_by_newest() || report.conforms_to.is_empty() {
+    } else if report.is_denied_by_newest()
+        || report.rejected_writes > 0
+        || (report.conforms_to.is_empty() && !report.is_incomplete())
+    {
         "#9f1717"
     } else {
         "#7a4b00"

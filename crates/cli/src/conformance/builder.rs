@@ -1,16 +1,21 @@
 //! Evaluates recorded writes for every release, and collects the results for the report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Settings,
-    evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Rule,
+    Settings, evaluate, exercised_rules, rules, with_kind,
 };
-use serde_json::Value;
+use managed_by_offline::Operation;
+use managed_by_offline::profile::{CORE, Profile, Transitions, is_finished, is_suspended, profile};
+use managed_by_offline::replay::RejectedWrite;
+use serde_json::{Map, Value};
 
+use super::coverage::{Coverage, profile_results};
 use super::report::{
-    ConformanceReport, Denial, FieldChange, ObjectHistory, Outcome, Provenance, RecordedWrite,
-    ReleaseResult, RuleResult,
+    ConformanceReport, Denial, FieldChange, ObjectHistory, Outcome, OutcomeProblem, Provenance,
+    RecordedWrite, Rejection, ReleaseResult, RuleResult, UnfinishedObject,
 };
 
 /// Maximum number of allowed writes in a history before each denied one.
@@ -19,6 +24,8 @@ const MAX_ALLOWED_WRITES: usize = 10;
 const MAX_DENIED_WRITES: usize = 20;
 /// Maximum number of objects with a history.
 const MAX_OBJECTS: usize = 100;
+/// Number of rejections of the same object, without an accepted write between them, that count as a loop.
+const MIN_REPEATED_REJECTIONS: u64 = 3;
 
 /// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +38,13 @@ pub(crate) struct WriteLocation {
     pub(crate) time: Option<String>,
 }
 
+/// Formats as `watch.ndjson:17`.
+impl fmt::Display for WriteLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source, self.line)
+    }
+}
+
 /// Builder of a report about a controller's writes.
 #[derive(Debug)]
 pub(crate) struct ReportBuilder<'s> {
@@ -38,21 +52,47 @@ pub(crate) struct ReportBuilder<'s> {
     settings: Settings<'s>,
     provenance: Provenance,
     releases: ReleaseSet,
+    /// Profiles that the controller claims, besides [`CORE`].
+    claimed: Vec<&'static Profile>,
     writes: u64,
     status_writes: u64,
+    denied_writes: u64,
+    rejected_writes: u64,
+    transient_rejections: u64,
     /// Number of skipped writes to objects of other controllers, by controller. The name is empty if the controller is unknown.
     other_controller_writes: BTreeMap<String, u64>,
     skipped: u64,
     /// One result per release, for each rule that applies to a recorded kind.
     results: BTreeMap<&'static str, Vec<ReleaseResult>>,
     histories: BTreeMap<String, HistoryBuilder>,
+    /// The controller's objects, by their identity in the recording.
+    objects: BTreeMap<String, TrackedObject>,
+    /// Identity of the last object with a name, of this controller.
+    identities: BTreeMap<String, String>,
+    /// Names of other controllers' objects.
+    other_objects: BTreeSet<String>,
+    /// Transitions of all Jobs.
+    transitions: Transitions,
+}
+
+/// State of an object of the controller.
+#[derive(Debug, Default)]
+struct TrackedObject {
+    name: String,
+    /// `kind` of the request.
+    kind: Value,
+    last: Value,
+    last_location: String,
+    transitions: Transitions,
+    /// Number of rejections since the last accepted write.
+    rejections: u64,
 }
 
 #[derive(Debug, Default)]
 struct HistoryBuilder {
     writes: Vec<RecordedWrite>,
     omitted: u64,
-    denied: usize,
+    shown: usize,
 }
 
 impl<'s> ReportBuilder<'s> {
@@ -69,13 +109,29 @@ impl<'s> ReportBuilder<'s> {
                 ..Provenance::default()
             },
             releases: ReleaseSet::all(),
+            claimed: Vec::new(),
             writes: 0,
             status_writes: 0,
+            denied_writes: 0,
+            rejected_writes: 0,
+            transient_rejections: 0,
             other_controller_writes: BTreeMap::new(),
             skipped: 0,
             results: BTreeMap::new(),
             histories: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            identities: BTreeMap::new(),
+            other_objects: BTreeSet::new(),
+            transitions: Transitions::default(),
         }
+    }
+
+    /// Sets the profiles that the report requires, besides [`CORE`].
+    #[must_use]
+    pub(crate) fn profiles(mut self, profiles: impl IntoIterator<Item = &'static Profile>) -> Self {
+        let extended = profiles.into_iter().filter(|profile| profile.name != CORE);
+        self.claimed = extended.collect();
+        self
     }
 
     /// Restricts the report to some releases.
@@ -99,8 +155,8 @@ impl<'s> ReportBuilder<'s> {
         self
     }
 
-    /// Adds a write: `request` is the decoded admission request, and `value` the same request as JSON. Writes to objects of other
-    /// controllers are skipped.
+    /// Adds a write: `request` is the decoded admission request, `value` the same request as JSON, and `identity` distinguishes the
+    /// object from others with its name. Writes to objects of other controllers are skipped.
     ///
     /// # Errors
     /// Fails with a message if the object is malformed. Objects of custom kinds are decoded here.
@@ -108,33 +164,136 @@ impl<'s> ReportBuilder<'s> {
         &mut self,
         request: &AdmissionRequest<'_>,
         value: &Value,
+        identity: &str,
         location: &WriteLocation,
     ) -> Result<(), String> {
-        let evaluation = evaluate(request, &self.settings, Some(self.releases));
-        if let Decision::Denied { code: 400, message } = &evaluation.verdict().decision {
-            return Err(message.clone());
-        }
         let write = WriteObjects::from_request(value);
-        let object = with_kind(request, &self.settings, |kind| {
-            reconciled_object_name(kind, &write, request, &self.controller)
-        });
-        // Ignore unknown kinds, and custom kinds whose declaration is invalid.
-        let (Ok(Some(object)), Ok(rules)) = (object, exercised_rules(request, &self.settings))
-        else {
+        let Some(object) = self.evaluate(request, &write, location, None)? else {
             return Ok(());
-        };
-        let object = match object {
-            Ok(object) => object,
-            Err(other) => {
-                let count = self.other_controller_writes.entry(other).or_default();
-                *count = count.saturating_add(1);
-                return Ok(());
-            }
         };
         self.writes = self.writes.saturating_add(1);
         if write.is_status {
             self.status_writes = self.status_writes.saturating_add(1);
         }
+        let tracked = self.objects.entry(identity.to_owned()).or_default();
+        tracked.kind = value.get("kind").cloned().unwrap_or_default();
+        // There is no write behind the first state of an object.
+        if tracked.is_job() && !write.old.is_null() {
+            tracked.transitions.add(write.old, write.new);
+            self.transitions.extend(&tracked.transitions);
+        }
+        tracked.name.clone_from(&object);
+        tracked.last.clone_from(write.new);
+        tracked.last_location = location.to_string();
+        tracked.rejections = 0;
+        self.identities.insert(object, identity.to_owned());
+        Ok(())
+    }
+
+    /// Adds a write that the API server rejected. It is evaluated if the recording has the sent object and the state before.
+    ///
+    /// # Errors
+    /// Fails with a message if it is unknown whose object it is, or if the object is malformed.
+    pub(crate) fn add_rejected(
+        &mut self,
+        rejected: &RejectedWrite<'_>,
+        location: &WriteLocation,
+    ) -> Result<(), String> {
+        // Users create and delete the objects.
+        if matches!(rejected.operation, Operation::Create | Operation::Delete) {
+            return Ok(());
+        }
+        let name = rejected.object.to_string();
+        if self.other_objects.contains(&name) {
+            return Ok(());
+        }
+        let tracked = self
+            .identities
+            .get(&name)
+            .and_then(|identity| self.objects.get_mut(identity));
+        if rejected.is_transient() {
+            if tracked.is_some() {
+                self.transient_rejections = self.transient_rejections.saturating_add(1);
+            }
+            return Ok(());
+        }
+        let Some(tracked) = tracked else {
+            return Err("rejected write to an object without an earlier record".to_owned());
+        };
+        tracked.rejections = tracked.rejections.saturating_add(1);
+        tracked.last_location = location.to_string();
+        self.rejected_writes = self.rejected_writes.saturating_add(1);
+        let rejection = Rejection {
+            code: rejected.code,
+            message: rejected.message.clone(),
+        };
+        let old = tracked.last.clone();
+        let sent = rejected
+            .request_object
+            .and_then(|json| serde_json::from_str(json).ok());
+        let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
+        let is_status = rejected.operation == Operation::UpdateStatus;
+        // The change cannot be evaluated if a write between the two states is missing.
+        let new = sent
+            .filter(|sent: &Value| version(sent).is_none_or(|sent| Some(sent) == version(&old)));
+        let Some(new) = new else {
+            let write = WriteObjects {
+                old: &old,
+                new: &old,
+                is_status,
+            };
+            let write = recorded_write(&write, location, &[], Some(rejection));
+            self.histories.entry(name).or_default().add(write);
+            return Ok(());
+        };
+        let mut request = Map::new();
+        let object = &rejected.object;
+        request.insert("kind".to_owned(), tracked.kind.clone());
+        request.insert("operation".to_owned(), "UPDATE".into());
+        if is_status {
+            request.insert("subResource".to_owned(), "status".into());
+        }
+        request.insert("name".to_owned(), (&*object.name).into());
+        request.insert("namespace".to_owned(), (&*object.namespace).into());
+        request.insert("oldObject".to_owned(), old);
+        request.insert("object".to_owned(), new);
+        let value = Value::Object(request);
+        let json = value.to_string();
+        let request = AdmissionRequest::from_json(json.as_bytes()).map_err(|e| e.to_string())?;
+        let write = WriteObjects::from_request(&value);
+        self.evaluate(&request, &write, location, Some(rejection))?;
+        Ok(())
+    }
+
+    /// Evaluates a write, and adds the results. Returns the name of the object if it is the controller's.
+    fn evaluate(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+        write: &WriteObjects<'_>,
+        location: &WriteLocation,
+        rejection: Option<Rejection>,
+    ) -> Result<Option<String>, String> {
+        let evaluation = evaluate(request, &self.settings, Some(self.releases));
+        if let Decision::Denied { code: 400, message } = &evaluation.verdict().decision {
+            return Err(message.clone());
+        }
+        let object = with_kind(request, &self.settings, |kind| {
+            let name = object_name(kind, request);
+            (name, reconciler_of(kind, write, &self.controller))
+        });
+        // Ignore unknown kinds, and custom kinds whose declaration is invalid.
+        let (Ok(Some((object, owner))), Ok(rules)) =
+            (object, exercised_rules(request, &self.settings))
+        else {
+            return Ok(None);
+        };
+        if let Err(other) = owner {
+            let count = self.other_controller_writes.entry(other).or_default();
+            *count = count.saturating_add(1);
+            self.other_objects.insert(object);
+            return Ok(None);
+        }
+        self.other_objects.remove(&object);
         let findings = evaluation.findings().iter();
         let denials: Vec<&MergedFinding<'_>> = findings
             .filter(|finding| {
@@ -142,25 +301,22 @@ impl<'s> ReportBuilder<'s> {
                     && rules.iter().any(|(rule, _)| *rule == finding.rule())
             })
             .collect();
-        for (rule, is_exercised) in rules {
-            let results = self
-                .results
-                .entry(rule.id())
-                .or_insert_with(|| vec![ReleaseResult::default(); self.releases.iter().count()]);
-            let denying = denials.iter().filter(|finding| finding.rule() == rule);
-            let denying = denying.fold(ReleaseSet::default(), |all, finding| {
-                all.union(finding.releases())
-            });
-            for (result, release) in results.iter_mut().zip(self.releases.iter()) {
-                let exists = rule.exists_in(release);
-                result.count_write(exists, is_exercised, denying.contains(release));
-            }
+        let is_rejected = rejection.is_some();
+        count_results(
+            &mut self.results,
+            self.releases,
+            &rules,
+            &denials,
+            is_rejected,
+        );
+        if !denials.is_empty() && rejection.is_none() {
+            self.denied_writes = self.denied_writes.saturating_add(1);
         }
         self.histories
-            .entry(object)
+            .entry(object.clone())
             .or_default()
-            .add(recorded_write(&write, location, &denials));
-        Ok(())
+            .add(recorded_write(write, location, &denials, rejection));
+        Ok(Some(object))
     }
 
     /// Counts records that could not be evaluated, such as truncated lines.
@@ -170,7 +326,7 @@ impl<'s> ReportBuilder<'s> {
 
     /// Returns true if no write was evaluated.
     pub(crate) fn is_empty(&self) -> bool {
-        self.writes == 0
+        self.writes == 0 && self.rejected_writes == 0
     }
 
     /// Returns the controllers of skipped objects, sorted by name, each with the number of writes.
@@ -180,8 +336,27 @@ impl<'s> ReportBuilder<'s> {
         all.filter(|(name, _)| !name.is_empty())
     }
 
-    /// Returns the report.
-    pub(crate) fn finish(self) -> ConformanceReport {
+    /// Returns the controller's objects that are live at the end of the recording but did not reach an end.
+    fn unfinished_objects(&self, is_live: impl Fn(&str) -> bool) -> Vec<UnfinishedObject> {
+        let live = self
+            .objects
+            .iter()
+            .filter(|(identity, _)| is_live(identity));
+        let unfinished = live.filter_map(|(_, object)| {
+            Some(UnfinishedObject {
+                object: object.name.clone(),
+                problem: object.problem()?,
+                last_write: object.last_location.clone(),
+            })
+        });
+        unfinished.collect()
+    }
+
+    /// Returns the report. `is_live` returns true if the object with an identity exists at the end of the recording.
+    pub(crate) fn finish(self, is_live: impl Fn(&str) -> bool) -> ConformanceReport {
+        let mut unfinished_objects = self.unfinished_objects(is_live);
+        let unfinished = u64::try_from(unfinished_objects.len()).unwrap_or(u64::MAX);
+        unfinished_objects.truncate(MAX_OBJECTS);
         let rules: Vec<RuleResult> = rules()
             .iter()
             .filter_map(|rule| {
@@ -202,18 +377,33 @@ impl<'s> ReportBuilder<'s> {
             has_outcome.map(|(_, release)| release).collect()
         };
         let denied_by = releases_with(Outcome::Denied);
-        let conforms_to = if self.skipped == 0 {
-            releases_with(Outcome::Passed).difference(denied_by)
+        let required: Vec<&Profile> = profile(CORE)
+            .filter(|_| self.has_job())
+            .into_iter()
+            .chain(self.claimed.iter().copied())
+            .collect();
+        let coverage = Coverage {
+            releases: self.releases,
+            rules: &rules,
+            transitions: &self.transitions,
+        };
+        let profiles = profile_results(&required, &coverage);
+        let covered = profiles
+            .iter()
+            .filter(|profile| profile.is_required)
+            .fold(releases_with(Outcome::Passed), |all, profile| {
+                all.intersection(profile.exercised_in)
+            });
+        let conforms_to = if self.skipped == 0 && self.rejected_writes == 0 && unfinished == 0 {
+            covered.difference(denied_by)
         } else {
             ReleaseSet::default()
         };
         let objects = u64::try_from(self.histories.len()).unwrap_or(u64::MAX);
-        let denied_writes = self.histories.values().map(|history| history.denied);
-        let denied_writes = denied_writes.fold(0, usize::saturating_add);
         let mut denied_objects: Vec<ObjectHistory> = self
             .histories
             .into_iter()
-            .filter(|(_, history)| history.denied > 0)
+            .filter(|(_, history)| history.shown > 0)
             .map(|(object, history)| ObjectHistory {
                 object,
                 writes: history.writes,
@@ -230,7 +420,9 @@ impl<'s> ReportBuilder<'s> {
             objects,
             writes: self.writes,
             status_writes: self.status_writes,
-            denied_writes: u64::try_from(denied_writes).unwrap_or(u64::MAX),
+            denied_writes: self.denied_writes,
+            rejected_writes: self.rejected_writes,
+            transient_rejections: self.transient_rejections,
             other_controller_writes: self
                 .other_controller_writes
                 .values()
@@ -239,9 +431,64 @@ impl<'s> ReportBuilder<'s> {
             skipped: self.skipped,
             denied_by,
             conforms_to,
+            profiles,
             rules,
             denied_objects,
             omitted_objects: u64::try_from(omitted_objects).unwrap_or(u64::MAX),
+            unfinished,
+            unfinished_objects,
+        }
+    }
+
+    /// Returns true if the recording has a Job of the controller.
+    fn has_job(&self) -> bool {
+        self.objects.values().any(TrackedObject::is_job)
+    }
+}
+
+impl TrackedObject {
+    fn is_job(&self) -> bool {
+        let member = |name: &str| self.kind.get(name).and_then(Value::as_str);
+        member("group") == Some("batch") && member("kind") == Some("Job")
+    }
+
+    /// Returns why the object did not reach an end, or [`None`] if it did, or waits.
+    fn problem(&self) -> Option<OutcomeProblem> {
+        let status = self.last.get("status").and_then(Value::as_object);
+        if self.rejections >= MIN_REPEATED_REJECTIONS {
+            Some(OutcomeProblem::RejectedRepeatedly)
+        } else if is_suspended(&self.last) {
+            None
+        } else if status.is_none_or(Map::is_empty) {
+            Some(OutcomeProblem::StatusNeverWritten)
+        } else if self.is_job() && !is_finished(&self.last) {
+            Some(OutcomeProblem::NotFinished)
+        } else {
+            None
+        }
+    }
+}
+
+/// Counts the results of a write by rule and release. A rejected write exercises only the rules that deny it.
+fn count_results(
+    all: &mut BTreeMap<&'static str, Vec<ReleaseResult>>,
+    releases: ReleaseSet,
+    rules: &[(&'static Rule, bool)],
+    denials: &[&MergedFinding<'_>],
+    is_rejected: bool,
+) {
+    for &(rule, is_exercised) in rules {
+        let results = all
+            .entry(rule.id())
+            .or_insert_with(|| vec![ReleaseResult::default(); releases.iter().count()]);
+        let denying = denials.iter().filter(|finding| finding.rule() == rule);
+        let denying = denying.fold(ReleaseSet::default(), |all, finding| {
+            all.union(finding.releases())
+        });
+        let is_exercised = is_exercised && !(is_rejected && denying.is_empty());
+        for (result, release) in results.iter_mut().zip(releases.iter()) {
+            let exists = rule.exists_in(release);
+            result.count_write(exists, is_exercised, denying.contains(release));
         }
     }
 }
@@ -288,16 +535,29 @@ impl<'v> WriteObjects<'v> {
     }
 }
 
-/// Returns the name of the written object, such as `Job.batch team-a/pi`, if the controller reconciles it.
+/// Returns the name of the written object, such as `Job.batch team-a/pi`.
+fn object_name(kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
+    let mut object = kind.name().to_owned();
+    if !kind.group().is_empty() {
+        object.extend([".", kind.group()]);
+    }
+    object.push(' ');
+    if !request.namespace().is_empty() {
+        object.extend([request.namespace(), "/"]);
+    }
+    object.push_str(request.name());
+    object
+}
+
+/// Checks that the controller reconciles the written object.
 ///
 /// # Errors
 /// Returns the name of the controller that reconciles the object, or an empty name if it is unknown.
-fn reconciled_object_name(
+fn reconciler_of(
     kind: &Kind<'_>,
     write: &WriteObjects<'_>,
-    request: &AdmissionRequest<'_>,
     controller: &str,
-) -> Result<String, String> {
+) -> Result<(), String> {
     let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
     // A status update ignores changes of the spec.
     let object = if write.is_status {
@@ -310,26 +570,19 @@ fn reconciled_object_name(
         Reconciler::Delegated(name) => name,
         Reconciler::BuiltIn => kind.reserved_value().ok_or_else(String::new)?,
     };
-    if owner != controller {
-        return Err(owner.to_owned());
+    if owner == controller {
+        Ok(())
+    } else {
+        Err(owner.to_owned())
     }
-    let mut object = kind.name().to_owned();
-    if !kind.group().is_empty() {
-        object.extend([".", kind.group()]);
-    }
-    object.push(' ');
-    if !request.namespace().is_empty() {
-        object.extend([request.namespace(), "/"]);
-    }
-    object.push_str(request.name());
-    Ok(object)
 }
 
 impl HistoryBuilder {
-    /// Adds a write to the history within the limits, and drops the oldest allowed one if there are too many.
+    /// Adds a write to the history within the limits, and drops the oldest allowed one if there are too many. A write that is
+    /// rejected like the one before it is only counted.
     fn add(&mut self, write: RecordedWrite) {
-        if write.denials.is_empty() {
-            let is_allowed = |write: &&RecordedWrite| write.denials.is_empty();
+        if write.is_allowed() {
+            let is_allowed = |write: &&RecordedWrite| write.is_allowed();
             let allowed = self.writes.iter().rev().take_while(is_allowed).count();
             if allowed >= MAX_ALLOWED_WRITES {
                 let first = self.writes.len().saturating_sub(allowed);
@@ -337,8 +590,15 @@ impl HistoryBuilder {
                 self.omitted = self.omitted.saturating_add(1);
             }
         } else {
-            self.denied = self.denied.saturating_add(1);
-            if self.denied > MAX_DENIED_WRITES {
+            if let Some(last) = self.writes.last_mut()
+                && write.rejected.is_some()
+                && last.rejected == write.rejected
+            {
+                last.repeated = last.repeated.saturating_add(1);
+                return;
+            }
+            self.shown = self.shown.saturating_add(1);
+            if self.shown > MAX_DENIED_WRITES {
                 self.omitted = self.omitted.saturating_add(1);
                 return;
             }
@@ -351,6 +611,7 @@ fn recorded_write(
     write: &WriteObjects<'_>,
     location: &WriteLocation,
     denials: &[&MergedFinding<'_>],
+    rejected: Option<Rejection>,
 ) -> RecordedWrite {
     let is_in_status = denials
         .iter()
@@ -374,15 +635,17 @@ fn recorded_write(
         "spec"
     };
     let value = |object: &Value| object.get(field).cloned().unwrap_or_default();
-    let change = (!denials.is_empty()).then(|| FieldChange {
+    let change = (!denials.is_empty() || rejected.is_some()).then(|| FieldChange {
         field,
         before: value(write.old),
         after: value(write.new),
     });
     RecordedWrite {
-        location: format!("{}:{}", location.source, location.line),
+        location: location.to_string(),
         time: location.time.clone(),
         operation,
+        rejected,
+        repeated: 0,
         denials,
         change,
     }

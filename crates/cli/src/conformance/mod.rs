@@ -6,10 +6,12 @@
 //! and has no clock.
 //!
 //! A write *exercises* a rule if the rule applies to it and the write could have broken it. For example, a Job that finishes exercises
-//! the rules on finished Jobs. A rule without such a write is *untested*, not passed.
+//! the rules on finished Jobs. A rule without such a write is *untested*, not passed. A controller *conforms* to a release if its
+//! writes exercise every part of the required profiles, no write is denied or was rejected, and every object reached an end.
 
 mod badge;
 mod builder;
+mod coverage;
 mod diff;
 mod markdown;
 mod page;

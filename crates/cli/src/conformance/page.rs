@@ -6,8 +6,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::badge;
 use super::diff::{DiffLine, Marker, diff_lines};
 use super::report::{
-    ConformanceReport, FieldChange, ObjectHistory, Outcome, RecordedWrite, ReleaseResult,
-    RuleResult,
+    ConformanceReport, FieldChange, ObjectHistory, Outcome, ProfileResult, RecordedWrite,
+    ReleaseResult, RuleResult,
 };
 use crate::report::rule_url;
 
@@ -60,7 +60,9 @@ fn page(report: &ConformanceReport) -> Markup {
                     (legend())
                     (rules_table(report))
                     (untested(report))
-                    h2 { "Denied writes" }
+                    (profiles(report))
+                    (unfinished(report))
+                    h2 { "Denied and rejected writes" }
                     (histories(report))
                 }
                 footer { (provenance(report)) }
@@ -74,6 +76,7 @@ fn summary(report: &ConformanceReport) -> Markup {
         p {
             "Writes to objects of this controller: " (report.writes) ". Objects: " (report.objects) ". "
             "Status writes: " (report.status_writes) ". Writes that at least one release denies: " (report.denied_writes) ". "
+            "Writes that the API server rejected: " (report.rejected_writes) ". "
             @if report.other_controller_writes > 0 { "Skipped writes to objects of other controllers: " (report.other_controller_writes) ". " }
         }
         @if report.skipped == 0 { p { (badge::markup(report)) } }
@@ -189,6 +192,45 @@ fn untested(report: &ConformanceReport) -> Markup {
     }
 }
 
+fn profiles(report: &ConformanceReport) -> Markup {
+    html! {
+        @if !report.profiles.is_empty() {
+            h2 { "Profiles" }
+            ul { @for profile in &report.profiles { (profile_item(profile)) } }
+        }
+    }
+}
+
+fn profile_item(profile: &ProfileResult) -> Markup {
+    html! {
+        li {
+            strong { (profile.profile) }
+            @if profile.is_required { " (required)" }
+            @if profile.missing.is_empty() { ": exercised" } @else {
+                ": incomplete"
+                ul {
+                    @for part in &profile.missing {
+                        li { (part.releases) ": " (part.id) ": " (inline_code(part.title)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn unfinished(report: &ConformanceReport) -> Markup {
+    html! {
+        @if report.unfinished > 0 {
+            h2 { "Unfinished objects" }
+            ul {
+                @for object in &report.unfinished_objects {
+                    li { (object.object) ": " (object.problem.to_string()) " (" (object.last_write) ")" }
+                }
+            }
+        }
+    }
+}
+
 fn rule_link(id: &str) -> Markup {
     html! { a href=(rule_url(id)) { (id) } }
 }
@@ -206,7 +248,7 @@ fn histories(report: &ConformanceReport) -> Markup {
     html! {
         @if report.denied_objects.is_empty() { p { "None." } }
         @for (index, history) in report.denied_objects.iter().enumerate() { (object_section(index, history)) }
-        @if report.omitted_objects > 0 { p { "Further objects with denied writes: " (report.omitted_objects) "." } }
+        @if report.omitted_objects > 0 { p { "Further objects with denied or rejected writes: " (report.omitted_objects) "." } }
     }
 }
 
@@ -226,10 +268,14 @@ fn write_section(write: &RecordedWrite) -> Markup {
     html! {
         @if let Some(time) = &write.time { time datetime=(time) { (time) } " " }
         (write.operation) " (" (write.location) "): "
-        @if write.denials.is_empty() {
+        @if let Some(rejection) = &write.rejected {
+            span.denied { "✗ rejected by the API server" } " with " (rejection.code) ": " (rejection.message)
+            @if write.repeated > 0 { " (" (write.repeated.saturating_add(1)) " times)" }
+        }
+        @if write.is_allowed() {
             span.passed { "✓ allowed by every release" }
-        } @else {
-            span.denied { "✗ denied" }
+        } @else if !write.denials.is_empty() {
+            @if write.rejected.is_none() { span.denied { "✗ denied" } }
             ul {
                 @for denial in &write.denials {
                     li { strong { (denial.releases) } ": " (denial.message) " [" (rule_link(denial.rule)) "]" }

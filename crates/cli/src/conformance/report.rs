@@ -28,20 +28,91 @@ pub(crate) struct ConformanceReport {
     pub(crate) status_writes: u64,
     /// Number of writes that at least one release denies.
     pub(crate) denied_writes: u64,
+    /// Number of writes that the API server rejected, except transient rejections.
+    pub(crate) rejected_writes: u64,
+    /// Number of writes that the API server rejected although the same request could succeed later, such as conflicts.
+    pub(crate) transient_rejections: u64,
     /// Number of skipped writes to objects of other controllers.
     pub(crate) other_controller_writes: u64,
     /// Number of records that could not be evaluated. If there are any, the report has no result.
     pub(crate) skipped: u64,
     /// Releases that deny a write.
     pub(crate) denied_by: ReleaseSet,
-    /// Releases that allow every write, and in which a write exercised at least one rule.
+    /// Releases that allow every write, and in which the writes exercised all of the required profiles. Empty if a write was
+    /// rejected, or an object is unfinished.
     pub(crate) conforms_to: ReleaseSet,
+    /// Results by profile.
+    pub(crate) profiles: Vec<ProfileResult>,
     /// Results by rule, in the order in which kube-apiserver checks the rules.
     pub(crate) rules: Vec<RuleResult>,
-    /// Objects with at least one denied write.
+    /// Objects with at least one denied or rejected write.
     pub(crate) denied_objects: Vec<ObjectHistory>,
-    /// Number of further objects with denied writes.
+    /// Number of further objects with denied or rejected writes.
     pub(crate) omitted_objects: u64,
+    /// Number of live objects that did not reach an end.
+    pub(crate) unfinished: u64,
+    /// The first of these objects.
+    pub(crate) unfinished_objects: Vec<UnfinishedObject>,
+}
+
+/// Result of a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProfileResult {
+    /// Name of the profile.
+    pub(crate) profile: &'static str,
+    /// True if the controller must support the profile.
+    pub(crate) is_required: bool,
+    /// Releases in which the writes exercised all of the profile.
+    pub(crate) exercised_in: ReleaseSet,
+    /// Parts that no write exercised.
+    pub(crate) missing: Vec<MissingPart>,
+}
+
+/// Part of a profile that no write exercised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MissingPart {
+    /// Id of the transition or rule.
+    pub(crate) id: &'static str,
+    /// Title. Backticks enclose code.
+    pub(crate) title: &'static str,
+    /// Releases without a write that exercises the part.
+    pub(crate) releases: ReleaseSet,
+}
+
+/// A live object that did not reach an end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UnfinishedObject {
+    /// Object name, such as `Job.batch team-a/pi`.
+    pub(crate) object: String,
+    /// The problem.
+    pub(crate) problem: OutcomeProblem,
+    /// Location of the last write to the object.
+    pub(crate) last_write: String,
+}
+
+/// Reason why an object did not reach an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OutcomeProblem {
+    /// The last writes were rejected, and none was accepted after them.
+    RejectedRepeatedly,
+    /// The status is empty.
+    StatusNeverWritten,
+    /// The Job neither completed nor failed.
+    NotFinished,
+}
+
+impl fmt::Display for OutcomeProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RejectedRepeatedly => "the API server rejected its last writes",
+            Self::StatusNeverWritten => "its status is never written",
+            Self::NotFinished => "neither completes nor fails",
+        })
+    }
 }
 
 /// Origin of a report.
@@ -121,11 +192,27 @@ pub(crate) struct RecordedWrite {
     pub(crate) time: Option<String>,
     /// Type of write: `created`, `updated` or `status updated`.
     pub(crate) operation: &'static str,
+    /// Response of the API server, if it rejected the write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rejected: Option<Rejection>,
+    /// Number of further writes that were rejected in the same way.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) repeated: u64,
     /// Denials; empty if every release allows the write.
     pub(crate) denials: Vec<Denial>,
     /// Change of the written field, if the write is denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) change: Option<FieldChange>,
+}
+
+/// Response of an API server that rejected a write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Rejection {
+    /// HTTP status.
+    pub(crate) code: u16,
+    /// Message; empty if not recorded.
+    pub(crate) message: String,
 }
 
 /// Value of a top-level field before and after a write.
@@ -181,27 +268,71 @@ impl ConformanceReport {
         denying.chain(self.rules.iter().filter(|rule| !rule.is_denied()))
     }
 
-    /// Returns the result in one line, the denying releases first, such as `status denied by 1.30, conforms to 1.31 to 1.37`.
+    /// Returns the result in one line: what prevents conformance first, then the releases that the controller conforms to and the
+    /// profiles, such as `status denied by 1.30, conforms to 1.31 to 1.37 (Core, Indexed)`.
     pub(crate) fn headline(&self) -> String {
         match self.skipped {
             0 => {}
             1 => return "status: no result, 1 record could not be evaluated".to_owned(),
             all => return format!("status: no result, {all} records could not be evaluated"),
         }
-        let Self {
-            denied_by,
-            conforms_to,
-            ..
-        } = self;
-        match (denied_by.is_empty(), conforms_to.is_empty()) {
-            (true, _) if self.status_writes == 0 => "status: no writes recorded".to_owned(),
-            // A write of the main resource can be denied too.
-            (false, _) if self.status_writes == 0 => format!("writes denied by {denied_by}"),
-            (true, true) => "status: no rules tested".to_owned(),
-            (true, false) => format!("status conforms to {conforms_to}"),
-            (false, true) => format!("status denied by {denied_by}"),
-            (false, false) => format!("status denied by {denied_by}, conforms to {conforms_to}"),
+        let mut parts = Vec::new();
+        match self.rejected_writes {
+            0 => {}
+            1 => parts.push("1 write rejected by the API server".to_owned()),
+            all => parts.push(format!("{all} writes rejected by the API server")),
         }
+        let denied_by = self.denied_by;
+        match (denied_by.is_empty(), self.status_writes) {
+            (true, 0) if self.rejected_writes == 0 => {
+                return "status: no writes recorded".to_owned();
+            }
+            (true, _) => {}
+            // A write of the main resource can be denied too.
+            (false, 0) => parts.push(format!("writes denied by {denied_by}")),
+            (false, _) => parts.push(format!("status denied by {denied_by}")),
+        }
+        match self.unfinished {
+            0 => {}
+            1 => parts.push("1 object unfinished".to_owned()),
+            all => parts.push(format!("{all} objects unfinished")),
+        }
+        let required = self.profiles.iter().filter(|profile| profile.is_required);
+        let incomplete: Vec<_> = required
+            .filter(|profile| !profile.missing.is_empty())
+            .map(|profile| profile.profile)
+            .collect();
+        if !incomplete.is_empty() {
+            parts.push(format!("incomplete ({})", incomplete.join(", ")));
+        }
+        if !self.conforms_to.is_empty() {
+            let status = if parts.is_empty() { "status " } else { "" };
+            let mut text = format!("{status}conforms to {}", self.conforms_to);
+            let passed: Vec<_> = self.passed_profiles().collect();
+            if !passed.is_empty() {
+                text.extend([" (", &passed.join(", "), ")"]);
+            }
+            parts.push(text);
+        }
+        if parts.is_empty() {
+            return "status: no rules tested".to_owned();
+        }
+        parts.join(", ")
+    }
+
+    /// Returns the names of the profiles that the writes exercised completely in all releases to which the controller conforms.
+    pub(crate) fn passed_profiles(&self) -> impl Iterator<Item = &'static str> {
+        let conforms_to = self.conforms_to;
+        let passed = self.profiles.iter().filter(move |profile| {
+            !conforms_to.is_empty() && conforms_to.difference(profile.exercised_in).is_empty()
+        });
+        passed.map(|profile| profile.profile)
+    }
+
+    /// Returns true if a required profile is not exercised completely, or an object is unfinished.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        let mut required = self.profiles.iter().filter(|profile| profile.is_required);
+        self.unfinished > 0 || required.any(|profile| !profile.missing.is_empty())
     }
 
     /// Returns true if the newest evaluated release denies a write.
@@ -209,6 +340,21 @@ impl ConformanceReport {
         let newest = self.releases.newest();
         newest.is_some_and(|newest: Release| self.denied_by.contains(newest))
     }
+}
+
+impl RecordedWrite {
+    /// Returns true if every release allows the write, and the API server did not reject it.
+    pub(crate) fn is_allowed(&self) -> bool {
+        self.denials.is_empty() && self.rejected.is_none()
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl RuleResult {

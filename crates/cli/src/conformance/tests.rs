@@ -14,7 +14,8 @@ fn builder(controller: &str) -> ReportBuilder<'static> {
 fn add(builder: &mut ReportBuilder<'_>, request: &Value, location: &WriteLocation) {
     let json = request.to_string();
     let parsed = AdmissionRequest::from_json(json.as_bytes()).unwrap();
-    builder.add(&parsed, request, location).unwrap();
+    let identity = request["name"].as_str().unwrap();
+    builder.add(&parsed, request, identity, location).unwrap();
 }
 
 fn report(controller: &str, requests: &[Value]) -> ConformanceReport {
@@ -30,7 +31,7 @@ fn report_from(mut builder: ReportBuilder<'_>, requests: &[Value]) -> Conformanc
         };
         add(&mut builder, request, &location);
     }
-    builder.finish()
+    builder.finish(|_| false)
 }
 
 fn result<'r>(report: &'r ConformanceReport, id: &str) -> &'r RuleResult {
@@ -53,7 +54,8 @@ fn job_controller_conforms_since_1_32() {
     // a Job that is not Indexed, see `docs/reference/job-status.md`.
     assert_eq!(
         report.headline(),
-        "status denied by 1.30 to 1.32.6, 1.33.0 to 1.33.2, conforms to 1.32 from 1.32.7, 1.33.3 to 1.37"
+        "status denied by 1.30 to 1.32.6, 1.33.0 to 1.33.2, conforms to 1.32 from 1.32.7, 1.33.3 to 1.37 \
+         (Core, Suspend, Indexed, BackoffLimitPerIndex, SuccessPolicy, PodFailurePolicy, Elastic)"
     );
     let outcome = |rule: &str| result(&report, rule).results.last().unwrap().outcome;
     assert_eq!(
@@ -87,22 +89,25 @@ fn job_controller_conforms_since_1_32() {
 /// 1.30, 1.36.0 and 1.36.1 deny writes, and rules without a matching write are untested.
 #[test]
 fn multikueue_conforms_with_untested_rules() {
-    for (stream, writes, untested) in [
+    for (stream, writes, untested, result) in [
         (
             "multikueue-0.14-hub",
             45,
             "job-status/invalid-failed-indexes",
+            "conforms to 1.31 to 1.35, 1.36.2 to 1.37 (Core, Indexed, Mirror)",
         ),
         (
             "multikueue-0.18-hub",
             349,
             "job-status/completion-time-changed",
+            "conforms to 1.31 to 1.35, 1.36.2 to 1.37 \
+             (Core, Indexed, BackoffLimitPerIndex, SuccessPolicy, Mirror)",
         ),
     ] {
         let report = report("kueue.x-k8s.io/multikueue", &recorded(stream));
         assert_eq!(
             report.headline(),
-            "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37"
+            format!("status denied by 1.30, 1.36.0 to 1.36.1, {result}")
         );
         assert_eq!(report.writes, writes, "{stream}");
         let rules: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
@@ -135,9 +140,15 @@ fn job_controller_of_multikueue_worker_conforms() {
         "kubernetes.io/job-controller",
         &recorded("multikueue-0.18-worker"),
     );
+    // `succeeded` of no Job increases twice.
     assert_eq!(
         report.headline(),
-        "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37"
+        "status denied by 1.30, 1.36.0 to 1.36.1, incomplete (Core)"
+    );
+    let missing = report.profiles[0].missing.iter().map(|part| part.id);
+    assert_eq!(
+        missing.collect::<Vec<_>>(),
+        ["job-status/succeeded-decreased"]
     );
     assert_eq!((report.writes, report.objects), (156, 27));
     assert!(report.other_controller_writes > 0, "JobSets");
@@ -156,7 +167,10 @@ fn denied_write() -> Value {
 #[test]
 fn denied_write_is_shown_with_its_change() {
     let report = report("acme.io/runner", &[denied_write()]);
-    assert_eq!(report.headline(), "status denied by 1.30 to 1.37");
+    assert_eq!(
+        report.headline(),
+        "status denied by 1.30 to 1.37, incomplete (Core)"
+    );
     assert_eq!(
         (report.denied_writes, report.denied_by),
         (1, ReleaseSet::all())
@@ -215,15 +229,16 @@ fn denials_come_first() {
     let rule = "job-status/success-criteria-met-non-indexed";
     assert_ne!(report.rules[1].rule, rule);
     assert_eq!(report.rules_denied_first().nth(1).unwrap().rule, rule);
-    let headline =
-        "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37";
+    let headline = report.headline();
     for text in [report.html(), report.markdown()] {
         let position = |part: &str| text.find(part).unwrap();
         let denied = position(&format!("{rule}.md"));
-        assert!(position(headline) < denied);
+        assert!(position(&headline) < denied);
         assert!(denied < position(&format!("{}.md", report.rules[1].rule)));
     }
-    assert!(report.badge().unwrap().contains(headline));
+    let version = env!("CARGO_PKG_VERSION");
+    let badge = format!("managed-by conformance {version}: {headline}");
+    assert!(report.badge().unwrap().contains(&badge));
 }
 
 /// Each cell with denied writes links to the first of them.
@@ -307,7 +322,7 @@ fn markdown_limits_the_number_of_writes() {
     assert_eq!(markdown.matches("```diff").count(), 20);
     // Each diff is truncated.
     assert_eq!(markdown.matches("\n  ...\n```\n").count(), 20);
-    assert!(markdown.contains("Further denied writes: 5."));
+    assert!(markdown.contains("Further denied or rejected writes: 5."));
 }
 
 /// The path of one counter is a prefix of the other's path.
@@ -325,7 +340,7 @@ fn counters_with_a_common_prefix_are_reported_separately() {
     let settings = Settings::from_json(settings).unwrap();
     let mut builder = ReportBuilder::new("jobset.sigs.k8s.io/jobset-controller", &settings);
     add(&mut builder, &request, &WriteLocation::default());
-    let report = builder.finish();
+    let report = builder.finish(|_| false);
     let denials = &report.denied_objects[0].writes[0].denials;
     let messages: Vec<_> = denials.iter().map(|denial| &*denial.message).collect();
     assert_eq!(messages.len(), 2, "{messages:?}");
@@ -344,7 +359,7 @@ fn custom_kind_is_reported() {
     let request = json!({"operation": "CREATE", "namespace": "a", "name": "s",
         "kind": {"group": "argoproj.io", "version": "v1alpha1", "kind": "Workflow"}, "object": object});
     add(&mut builder, &request, &WriteLocation::default());
-    let report = builder.finish();
+    let report = builder.finish(|_| false);
     assert_eq!((report.writes, report.objects), (1, 1));
 }
 

@@ -6,6 +6,7 @@ use managed_by::kinds;
 
 use super::{Record, State, not_an_object};
 use crate::json::Members;
+use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
 use crate::skipped::{SkipReason, SkippedRecord};
 
@@ -17,6 +18,31 @@ pub(crate) struct Write<'a> {
     pub(crate) user: Option<&'a str>,
     pub(crate) time: Option<Cow<'a, str>>,
     pub(crate) state: State<'a>,
+}
+
+/// A write that the API server rejected, from an audit log.
+#[derive(Debug)]
+pub struct RejectedWrite<'a> {
+    /// The object. The name is empty if the API server would have generated it.
+    pub object: ObjectRef,
+    /// The operation. A patch is an update.
+    pub operation: Operation,
+    /// HTTP status of the response, at least 400.
+    pub code: u16,
+    /// Message of the response; empty if it has none.
+    pub message: String,
+    /// The object that the client sent, as JSON. [`None`] for a patch, which the audit event does not identify, for a delete, and
+    /// if the level of the event is Metadata.
+    pub request_object: Option<&'a str>,
+    pub(crate) time: Option<Cow<'a, str>>,
+}
+
+impl RejectedWrite<'_> {
+    /// Returns true if the same request could succeed later: the object changed, is missing or already exists, or the API server
+    /// was busy or failed. Correct controllers get these answers too.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.code, 404 | 408 | 409 | 410 | 429) || self.code >= 500
+    }
 }
 
 /// A completed write to an object or its status in an audit log, accepted or rejected.
@@ -62,6 +88,54 @@ impl<'a> AuditedWrite<'a> {
         })
     }
 
+    fn operation(&self) -> Operation {
+        match &*self.verb {
+            "delete" => Operation::Delete,
+            // An apply can create the object.
+            verb if verb == "create" || self.code == 201 => Operation::Create,
+            _ if self.is_status => Operation::UpdateStatus,
+            _ => Operation::Update,
+        }
+    }
+
+    /// Converts a rejected write. Returns [`None`] if the kind is unknown.
+    fn rejection(&self) -> Option<RejectedWrite<'a>> {
+        let sent = self.event.get("requestObject");
+        let sent = sent.filter(|_| ["create", "update"].contains(&&*self.verb));
+        let sent_state = sent.and_then(State::parse);
+        let known = kinds()
+            .iter()
+            .find(|kind| kind.group() == self.group && kind.plural() == self.resource);
+        let kind = match (known, &sent_state) {
+            (Some(kind), _) => kind.name().to_owned(),
+            (None, Some(state)) if !state.kind.is_empty() => state.kind.to_string(),
+            (None, _) => return None,
+        };
+        let object_ref = self.event.object("objectRef");
+        let text = |name| {
+            object_ref
+                .string(name)
+                .map_or_else(String::new, Cow::into_owned)
+        };
+        let status = self.event.object("responseStatus");
+        Some(RejectedWrite {
+            object: ObjectRef {
+                group: self.group.to_string(),
+                version: self.version.to_string(),
+                kind,
+                namespace: text("namespace"),
+                name: text("name"),
+            },
+            operation: self.operation(),
+            code: self.code,
+            message: status
+                .string("message")
+                .map_or_else(String::new, Cow::into_owned),
+            request_object: sent,
+            time: self.time(),
+        })
+    }
+
     pub(crate) fn is_rejected(&self) -> bool {
         self.code >= 400
     }
@@ -90,8 +164,11 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, SkippedRecord> {
         .iter()
         .any(|kind| kind.group() == audited.group && kind.plural() == audited.resource);
     let response = match audited.response() {
-        _ if audited.is_rejected() && is_known => return Ok(Record::Rejected),
-        Some(response) if !audited.is_rejected() => response,
+        _ if audited.is_rejected() => {
+            let rejected = audited.rejection().map(Box::new);
+            return Ok(rejected.map_or(Record::Ignored, Record::Rejected));
+        }
+        Some(response) => response,
         // Events without an object are only an error for supported resources.
         None if is_known => {
             let level = audited.event.string("level").unwrap_or_default();
@@ -101,18 +178,11 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, SkippedRecord> {
             );
             return Err(SkippedRecord::new(SkipReason::NoObject, text));
         }
-        _ => return Ok(Record::Ignored),
+        None => return Ok(Record::Ignored),
     };
     let state = State::parse(response).ok_or_else(not_an_object)?;
-    let operation = match &*audited.verb {
-        "delete" => Operation::Delete,
-        // An apply can create the object.
-        verb if verb == "create" || audited.code == 201 => Operation::Create,
-        _ if audited.is_status => Operation::UpdateStatus,
-        _ => Operation::Update,
-    };
     Ok(Record::Write(Box::new(Write {
-        operation,
+        operation: audited.operation(),
         user: audited.user(),
         time: audited.time(),
         state,

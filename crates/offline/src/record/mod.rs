@@ -8,6 +8,7 @@ use serde_json::Deserializer;
 use crate::json::{Members, elements, error_text};
 use crate::skipped::{SkipReason, SkippedRecord};
 
+pub use audit::RejectedWrite;
 pub(crate) use audit::{AuditedWrite, Write};
 pub(crate) use state::State;
 
@@ -19,7 +20,7 @@ pub(crate) enum Record<'a> {
     /// A write from an audit log, with the resulting object.
     Write(Box<Write<'a>>),
     /// A write that the API server rejected.
-    Rejected,
+    Rejected(Box<RejectedWrite<'a>>),
     /// A record without a write: a bookmark, a read, the start of a request.
     Ignored,
 }
@@ -56,7 +57,7 @@ pub(crate) fn read<'a>(
         match &mut record {
             Ok(Record::State(_, state)) => state.cache_object(),
             Ok(Record::Write(write)) => write.state.cache_object(),
-            Ok(Record::Rejected | Record::Ignored) | Err(_) => {}
+            Ok(Record::Rejected(_) | Record::Ignored) | Err(_) => {}
         }
         each(lines, record);
     });

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use managed_by::kinds;
+
 use super::parallel::par_flat_map;
 use super::step::{PositionedRecord, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
@@ -107,7 +109,22 @@ impl<'s> ObjectHistory<'s> {
                     self.task_for_state(*event, state, previous, &mut latest)
                 }
                 Ok(Record::Write(write)) => self.task_for_write(write, previous, &mut latest),
-                Ok(Record::Rejected) => Task::Rejected,
+                Ok(Record::Rejected(write)) => {
+                    let ObjectRef {
+                        group,
+                        version,
+                        kind,
+                        ..
+                    } = &write.object;
+                    let mut known = kinds().iter();
+                    let is_known =
+                        known.any(|known| known.group() == group && known.name() == kind);
+                    if is_known || self.evaluator.supports(group, version, kind) {
+                        Task::Rejected(write)
+                    } else {
+                        Task::Ignore
+                    }
+                }
                 Ok(Record::Ignored) => Task::Ignore,
                 Err(skipped) => Task::Skip(ObjectRef::default(), skipped.clone()),
             };

@@ -13,8 +13,6 @@ mod writers;
 
 use crate::evaluator::Evaluator;
 use crate::record::{Record, read};
-use crate::request::Request;
-use crate::skipped::SkippedRecord;
 use crate::split::SourceDocument;
 use history::{ObjectHistory, copy_states};
 use parallel::par_flat_map;
@@ -22,7 +20,8 @@ use step::{PositionedRecord, Task};
 use tally::add;
 
 pub use crate::object_ref::ObjectRef;
-pub use step::{EvaluatedRequest, RecordPosition, Step, StepResult};
+pub use crate::record::RejectedWrite;
+pub use step::{EvaluatedRequest, RecordPosition, RecordedChange, Step, StepResult};
 pub use tally::{Tally, TallyRow, TallyRowKey};
 pub use writers::{StatusWriter, StatusWriterCollector, StatusWriterLists, WriterTotals};
 
@@ -81,24 +80,37 @@ impl<'s> Replay<'s> {
         })
     }
 
-    /// Passes the requests of the documents, and the skipped records, to the callback without evaluating them;
-    /// otherwise like [`Replay::evaluate_documents`].
-    pub fn for_each_request(
+    /// Returns true if the object with an identity (see [`crate::Request::identity`]) is live.
+    pub fn is_live(&self, identity: &str) -> bool {
+        self.history.live.contains_key(identity)
+    }
+
+    /// Passes the changes in the documents to the callback without evaluating them; otherwise like
+    /// [`Replay::evaluate_documents`].
+    pub fn for_each_change(
         &mut self,
         documents: &[SourceDocument<'_>],
         reorder_window: usize,
-        mut each: impl FnMut(RecordPosition, Result<&Request<'_>, (&ObjectRef, &SkippedRecord)>),
+        mut each: impl FnMut(RecordPosition, RecordedChange<'_, '_>),
     ) -> Vec<usize> {
         self.with_tasks(documents, reorder_window, |_, _, tasks| {
             for (item, task) in tasks {
                 match task {
                     Task::Evaluate(recorded) => {
-                        each(item.position(recorded.time()), Ok(&recorded.request));
+                        let change = RecordedChange::Accepted(&recorded.request);
+                        each(item.position(recorded.time()), change);
+                    }
+                    Task::Rejected(write) => {
+                        let time = write.time.as_deref().map(str::to_owned);
+                        each(item.position(time), RecordedChange::Rejected(write));
                     }
                     Task::Skip(object, skipped) => {
-                        each(item.position(None), Err((object, skipped)));
+                        each(
+                            item.position(None),
+                            RecordedChange::Skipped(object, skipped),
+                        );
                     }
-                    Task::Ignore | Task::Rejected | Task::Unsupported(_) => {}
+                    Task::Ignore | Task::Unsupported(_) => {}
                 }
             }
         })
@@ -143,7 +155,8 @@ fn parse_records<'c>(
     sort_writes(&mut items);
     let mut held_back = Vec::new();
     for item in items.iter().rev() {
-        if matches!(item.record, Ok(Record::Write(_))) && !held_back.contains(&item.document) {
+        let is_write = matches!(item.record, Ok(Record::Write(_) | Record::Rejected(_)));
+        if is_write && !held_back.contains(&item.document) {
             if held_back.len() == reorder_window {
                 break;
             }

@@ -5,7 +5,7 @@ use managed_by::{DecodeError, EvaluationResult};
 use crate::evaluator::Evaluator;
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
-use crate::record::{Record, State, Write};
+use crate::record::{Record, RejectedWrite, State, Write};
 use crate::request::Request;
 use crate::skipped::SkippedRecord;
 
@@ -51,6 +51,17 @@ pub struct EvaluatedRequest {
     pub report: EvaluationResult,
 }
 
+/// A change in a history, before its evaluation.
+#[derive(Debug)]
+pub enum RecordedChange<'r, 'c> {
+    /// A request that the API server accepted, or a stored object.
+    Accepted(&'r Request<'c>),
+    /// A write that the API server rejected.
+    Rejected(&'r RejectedWrite<'c>),
+    /// A record that could not be evaluated, and its object; empty if unknown.
+    Skipped(&'r ObjectRef, &'r SkippedRecord),
+}
+
 /// A record and its position in the documents.
 pub(super) struct PositionedRecord<'c> {
     pub(super) document: usize,
@@ -69,7 +80,7 @@ impl PositionedRecord<'_> {
 pub(super) enum Task<'c> {
     Ignore,
     /// Count a write that the API server rejected.
-    Rejected,
+    Rejected(&'c RejectedWrite<'c>),
     /// Count an object of an unsupported kind.
     Unsupported(&'c State<'c>),
     Skip(ObjectRef, SkippedRecord),

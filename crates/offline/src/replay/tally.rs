@@ -82,7 +82,7 @@ impl Tally {
     ) -> Option<Step> {
         let recorded = match task {
             Task::Ignore => return None,
-            Task::Rejected => {
+            Task::Rejected(_) => {
                 self.rejected = add(self.rejected, 1);
                 return None;
             }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Enforcement, Release, ReleaseSet, ReportedFinding, Settings};
-use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
+use managed_by_offline::replay::{RecordedChange, Step, StepResult, Tally, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, complete_len, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
@@ -305,8 +305,11 @@ fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_evaluator());
     let (documents, _) = split_documents(text.as_bytes(), 0, 0);
-    replay.for_each_request(&documents, 0, |_, request| {
-        requests.push(serde_json::to_value(request.unwrap()).unwrap());
+    replay.for_each_change(&documents, 0, |_, change| {
+        let RecordedChange::Accepted(request) = change else {
+            panic!("{change:?}");
+        };
+        requests.push(serde_json::to_value(request).unwrap());
     });
     requests
 }
