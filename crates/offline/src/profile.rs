@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(PROFILES[0].name, CORE);
         for profile in PROFILES {
             for id in profile.rules {
-                assert!(rule(id).is_some_and(|rule| rule.is_upstream()), "{id}");
+                assert!(rule(id).is_some_and(managed_by::Rule::is_upstream), "{id}");
             }
             for (index, transition) in profile.transitions.iter().enumerate() {
                 let mut earlier = profile.transitions.iter().take(index);
