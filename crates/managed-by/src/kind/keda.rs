@@ -12,6 +12,7 @@ pub(super) static SCALED_JOB: Kind<'static> = Kind {
     location: FieldLocation::Template("Job"),
     // KEDA copies its own labels to the Jobs.
     template_labels_path: Some("metadata.labels"),
+    ttl_path: Some("spec.jobTargetRef.ttlSecondsAfterFinished"),
     docs: OptionalDocs::new(KindDocs {
         checks: "the schema accepts any string. kube-apiserver rejects each Job with an invalid value. The template may change",
         unchecked: "KEDA counts Jobs without an end, so each orphaned Job takes one of `maxReplicaCount`",

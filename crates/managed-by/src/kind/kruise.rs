@@ -11,6 +11,7 @@ pub(super) static ADVANCED_CRON_JOB: Kind<'static> = Kind {
     reserved_value: Some(JOB_CONTROLLER),
     location: FieldLocation::Template("Job"),
     template_labels_path: Some("spec.template.jobTemplate.metadata.labels"),
+    ttl_path: Some("spec.template.jobTemplate.spec.ttlSecondsAfterFinished"),
     can_require_delegation: false,
     docs: OptionalDocs::new(KindDocs {
         checks: "nothing: the schema of the template accepts any field. kube-apiserver rejects each Job with an invalid value",

@@ -89,6 +89,7 @@ pub(super) static TRAINING_RUNTIME: Kind<'static> = Kind {
     reserved_value: Some(JOB_SET_CONTROLLER),
     location: FieldLocation::Template("JobSet"),
     template_labels_path: Some("spec.template.metadata.labels"),
+    ttl_path: Some("spec.template.spec.ttlSecondsAfterFinished"),
     can_require_delegation: false,
     templates: &[(
         "spec.template.spec.replicatedJobs[].template",
