@@ -290,6 +290,12 @@ apply_test_crds() {
 # fields. The line is preceded by `---`, because kubectl parses input that starts with a brace as JSON.
 workload() { printf -- '---\n{apiVersion: %s, kind: %s, metadata: {name: %s}, spec: {%s}}\n' "$@"; }
 job() { workload batch/v1 Job "$1" "${2:+$2, }template: $(template "${3:-}")"; }
+# Prints a Job whose metadata is nested by that many levels: nested_job NAME LEVELS [SPEC [FILTER]]
+nested_job() {
+  job "$1" "${3:-suspend: true}" | yaml_to_json | jq -c --argjson levels "$2" '
+    .metadata.managedFields = [{manager: "e2e", operation: "Update", apiVersion: "batch/v1", fieldsType: "FieldsV1", fieldsV1: (reduce range($levels) as $_ ({}; {"f:a": .}))}]
+    | .spec.template.spec.containers[0].env = [{name: "PASSWORD", value: "secret-in-env"}] | '"${4:-.}"
+}
 template() { echo "{metadata: {annotations: {$1}}, spec: {restartPolicy: Never, containers: [{name: main, image: e2e, resources: {requests: {cpu: 1}}}]}}"; }
 appwrapper() { workload workload.codeflare.dev/v1beta2 AppWrapper "$@"; }
 

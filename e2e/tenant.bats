@@ -176,6 +176,46 @@ lookups() { jq -c --arg user "$POLICY_SERVER" 'select(.user.username == $user an
   [ "$(lookups)" -eq "$before" ]
 }
 
+# The response does not contain PolicyServer's reason.
+REFUSED='failed to call webhook: the server rejected our request for an unknown reason'
+# docs/tasks/troubleshooting.md
+@test "objects that are nested too deeply for PolicyServer are refused with Fail, and checked by CEL" {
+  assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(nested_job nested 120)"
+  for levels in 121 240; do
+    if is_cel; then
+      assert_fails_with '[managed-by/delegation]' tenant create -f - <<<"$(nested_job nested $levels)"
+    else
+      assert_fails_with "$REFUSED" tenant create -f - <<<"$(nested_job nested $levels)"
+    fi
+  done
+}
+
+nest() { tenant patch job "$1" --type=merge -p "$(nested_job "$1" "$2" '' '{metadata: (.metadata | {managedFields})}')"; }
+deep_objects() { eval "$(sed -n 's/^ *\(kubectl get jobs .*managed-fields.*\)/\1/p' "$ROOT/docs/tasks/troubleshooting.md")"; }
+repair() { eval "$(sed -n 's/^ *\(kubectl patch .*managedFields.*\)/\1/p' "$ROOT/docs/tasks/troubleshooting.md" | sed "s/KIND NAME --namespace NAMESPACE/job $1/")"; }
+@test "a patch of managedFields that calls no webhook blocks status updates until the object is found and repaired" {
+  module_only
+  [ -z "$(deep_objects)" ]
+  for levels in 121 240; do
+    object job "blocked-$levels" | tenant create -f -
+    assert_no_warning update_status "$KUEUE" "blocked-$levels" 'active: 1, ready: 0, terminating: 0'
+    nest "blocked-$levels" $levels
+    assert_fails_with "$REFUSED" update_status "$KUEUE" "blocked-$levels" 'active: 2, ready: 0, terminating: 0'
+    [ "$(deep_objects)" = "\"team-a\", \"blocked-$levels\"," ]
+    repair "blocked-$levels"
+    [ -z "$(deep_objects)" ]
+    assert_no_warning update_status "$KUEUE" "blocked-$levels" 'active: 2, ready: 0, terminating: 0'
+  done
+}
+
+@test "regression: a pod of a delegated Job is denied if PolicyServer cannot read the Job" {
+  module_only
+  object job unreadable | tenant create -f -
+  nest unreadable 130
+  assert_fails_with 'could not look up Job "unreadable", which controls this pod' create_pod "$(owner batch/v1 Job unreadable "$(uid job unreadable)")"
+  repair unreadable
+}
+
 @test "regression: an AppWrapper whose components are a string can be labeled, and deleted with its finalizer" {
   # The real CRD's schema rejects this value; the test CRD has no schema for components.
   appwrapper 'odd, finalizers: [acme.io/hold]' 'managedBy: kueue.x-k8s.io/multikueue, components: x' | tenant create -f -

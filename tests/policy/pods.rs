@@ -99,21 +99,37 @@ fn other_roles_do_not_look_up_jobs() {
     }
 }
 
+/// Returns the response to a pod whose Job lookup fails, with the setting `on_lookup_failure`. The audit annotation contains the reason.
+fn failed_lookup(cluster: FakeCluster, on_failure: &str, reason: &str) -> ValidationResponse {
+    let settings = json!({"role": "management", "on_lookup_failure": on_failure});
+    let response = validate_in(cluster, &delegated(), &settings);
+    let annotation = format!("Job \"mk-plain\": {reason:?}");
+    assert_eq!(response.annotations["lookup-failed"], annotation);
+    response
+}
+
+fn assert_lookup_denied(response: &ValidationResponse, reason: &str) {
+    assert_eq!((response.allowed, response.code), (false, Some(503)));
+    assert_eq!(
+        response.message(),
+        format!(
+            "could not look up Job \"mk-plain\", which controls this pod: {reason:?} [pods/delegated-owner]"
+        )
+    );
+}
+
+/// The texts are those of PolicyServer 1.36.0-beta.1 (`e2e/server.bats`).
 #[test]
-fn failed_lookup_warns_or_denies() {
-    let why = "kube::Client was not initialized properly";
-    for (cluster, reason) in [
-        (FakeCluster::Failing(why), format!("Host error: {why}")),
-        (
-            FakeCluster::Returning("[]"),
-            "not a Job: expected an object, got an array".to_owned(),
-        ),
-        (
-            FakeCluster::Returning("{"),
-            "not a Job: not JSON: EOF while parsing an object at line 1 column 1".to_owned(),
-        ),
+fn unreachable_api_server_warns_or_denies() {
+    for text in [
+        "Callback evaluation failure: ServiceError: client error (Connect)\n\nCaused by:\n    0: client error (Connect)",
+        "Callback evaluation failure: error finding resource batch/v1 / Job: ServiceError: client error (Connect)",
+        "Callback evaluation failure: HyperError: connection closed",
+        "Callback evaluation failure: kube::Client was not initialized properly",
     ] {
-        let open = validate_in(cluster, &delegated(), &management());
+        let cluster = FakeCluster::Unreachable(text);
+        let reason = format!("Host error: {text}");
+        let open = failed_lookup(cluster, "allow", &reason);
         assert!(open.allowed);
         assert_eq!(
             open.warnings,
@@ -121,19 +137,35 @@ fn failed_lookup_warns_or_denies() {
                 r#"could not look up Job "mk-plain", which controls this pod; the pod was not validated [pods/delegated-owner]"#
             ]
         );
-        assert_eq!(
-            open.annotations["lookup-failed"],
-            format!("Job \"mk-plain\": {reason:?}")
-        );
-        let settings = json!({"role": "management", "on_lookup_failure": "deny"});
-        let closed = validate_in(cluster, &delegated(), &settings);
-        assert_eq!((closed.allowed, closed.code), (false, Some(503)));
-        assert_eq!(
-            closed.message(),
-            format!(
-                "could not look up Job \"mk-plain\", which controls this pod: {reason:?}; try again [pods/delegated-owner]"
-            )
-        );
+        assert_lookup_denied(&failed_lookup(cluster, "deny", &reason), &reason);
+    }
+}
+
+/// Users can create Jobs that PolicyServer can't read, so their pods are denied. Errors that quote a text of an unreachable API server don't allow a pod.
+#[test]
+fn unreadable_job_is_denied() {
+    for text in [
+        "Callback evaluation failure: Error deserializing response: recursion limit exceeded at line 1 column 1203",
+        "Callback evaluation failure: ApiError: jobs.batch \"mk-plain\" is forbidden: Forbidden",
+        "Callback evaluation failure: Error deserializing response: invalid type: string \"ServiceError: \", expected a map",
+        "Policy has not been granted access to the 'kubernetes/get_resource' host capability",
+        "ServiceError: ",
+    ] {
+        let reason = format!("Host error: {text}");
+        for on_failure in ["allow", "deny"] {
+            let response = failed_lookup(FakeCluster::Failing(text), on_failure, &reason);
+            assert_lookup_denied(&response, &reason);
+        }
+    }
+    for (bytes, reason) in [
+        ("[]", "not a Job: expected an object, got an array"),
+        (
+            "{",
+            "not a Job: not JSON: EOF while parsing an object at line 1 column 1",
+        ),
+    ] {
+        let response = failed_lookup(FakeCluster::Returning(bytes), "allow", reason);
+        assert_lookup_denied(&response, reason);
     }
 }
 

@@ -36,6 +36,15 @@ old one, during upgrades and rollbacks.
 {{- end -}}
 {{- end }}
 
+{{/* The failurePolicy of the pods policy. Without it, users bypass the policy with a pod that PolicyServer refuses to read. */}}
+{{- define "managed-by.podsFailurePolicy" -}}
+{{- if ne .Values.pods.failurePolicy "auto" -}}
+{{- .Values.pods.failurePolicy -}}
+{{- else -}}
+{{- eq .Values.mode "monitor" | ternary "Ignore" "Fail" -}}
+{{- end -}}
+{{- end }}
+
 {{/* The suffix of policy names for the PolicyServer: empty for `default`. */}}
 {{- define "managed-by.serverSuffix" -}}
 {{- $server := include "managed-by.policyServer" . -}}

@@ -13,7 +13,7 @@ pub struct ReviewVerdict {
     /// True if the request is allowed.
     pub allowed: bool,
     /// HTTP status of a denial: 422 for an invalid object, 403 for a write that is forbidden in the namespace or to the user, 400
-    /// for a malformed request, 503 for a pod whose Job cannot be looked up if `on_lookup_failure` is `deny`.
+    /// for a malformed request, 503 for a pod whose Job cannot be looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub code: Option<u16>,

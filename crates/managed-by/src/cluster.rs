@@ -23,18 +23,18 @@ pub enum JobLookup {
 
 /// Error of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LookupError(String);
-
-impl LookupError {
-    /// Creates an error with a reason.
-    pub fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
-    }
+pub enum LookupError {
+    /// The API server can't be reached: the reason. The setting `on_lookup_failure` decides about the pod.
+    Unreachable(String),
+    /// The Job can't be read, for example because it is nested too deeply: the reason. The pod is denied, because the author of
+    /// the Job could cause this.
+    Unreadable(String),
 }
 
 impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let (Self::Unreachable(reason) | Self::Unreadable(reason)) = self;
+        f.write_str(reason)
     }
 }
 
@@ -46,6 +46,8 @@ pub struct NoCluster;
 
 impl Cluster for NoCluster {
     fn job(&self, _: &str, _: &str) -> Result<JobLookup, LookupError> {
-        Err(LookupError::new("no access to a cluster"))
+        Err(LookupError::Unreachable(
+            "no access to a cluster".to_owned(),
+        ))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cluster::LookupError;
 use crate::decode::DecodeError;
 use crate::description::Enforcement;
 use crate::finding::{ErrorType, Finding};
@@ -133,12 +134,13 @@ impl Verdict<'_> {
         let name = go::quote(failure.job);
         let text = format!("could not look up Job {name}, which controls this pod");
         let reason = truncate(go::quote(&failure.error.to_string()), MAX_WARNING);
-        let mut verdict = match on_failure {
-            OnLookupFailure::Deny => {
-                Self::denied(503, format!("{text}: {reason}; try again [{id}]"))
-            }
-            OnLookupFailure::Allow => {
+        let mut verdict = match (&failure.error, on_failure) {
+            (LookupError::Unreachable(_), OnLookupFailure::Allow) => {
                 Self::allowed().with_warning(format!("{text}; the pod was not validated [{id}]"))
+            }
+            (LookupError::Unreachable(_), OnLookupFailure::Deny)
+            | (LookupError::Unreadable(_), _) => {
+                Self::denied(503, format!("{text}: {reason} [{id}]"))
             }
         };
         let annotation = truncate(format!("Job {name}: {reason}"), MAX_ANNOTATION);

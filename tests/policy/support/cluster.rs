@@ -10,12 +10,17 @@ use serde_json::Value;
 
 use super::root;
 
+/// Prefix of the errors of `policy-evaluator`.
+const CALLBACK_FAILED: &str = "Callback evaluation failure: ";
+
 /// A cluster, by its behavior when a Job is looked up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FakeCluster {
     /// Contains the Jobs of the recordings `jobs-1.36` and `multikueue-0.14-hub`, and the Job of the documentation's examples.
     Recorded,
-    /// Fails with the given error.
+    /// Fails with the given error, which means that the API server can't be reached.
+    Unreachable(&'static str),
+    /// Fails with the given error, which means something else.
     Failing(&'static str),
     /// Returns the given text as the Job.
     Returning(&'static str),
@@ -55,13 +60,13 @@ impl FakeCluster {
     /// Looks up a Job, with the error text of `policy-evaluator` in PolicyServer 1.36.0-beta.1.
     fn get(self, namespace: &str, name: &str) -> Result<Vec<u8>, String> {
         match self {
-            Self::Failing(error) => return Err(error.to_owned()),
+            Self::Unreachable(error) | Self::Failing(error) => return Err(error.to_owned()),
             Self::Returning(bytes) => return Ok(bytes.as_bytes().to_vec()),
             Self::Recorded => {}
         }
         let job = JOBS.get(&(namespace.to_owned(), name.to_owned()));
         job.map(|job| job.to_string().into_bytes()).ok_or_else(|| {
-            format!("Cannot find batch/v1/Job named '{name}' inside of namespace 'Some(\"{namespace}\")'")
+            format!("{CALLBACK_FAILED}Cannot find batch/v1/Job named '{name}' inside of namespace 'Some(\"{namespace}\")'")
         })
     }
 
@@ -87,9 +92,15 @@ impl Cluster for FakeCluster {
     fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError> {
         match self.get(namespace, name) {
             Ok(bytes) => Ok(JobLookup::Found(bytes)),
-            Err(text) if text.starts_with("Cannot find") => Ok(JobLookup::NotFound),
-            // The guest's SDK adds this prefix.
-            Err(text) => Err(LookupError::new(format!("Host error: {text}"))),
+            Err(_) if matches!(self, Self::Recorded) => Ok(JobLookup::NotFound),
+            Err(text) => {
+                // The guest's SDK adds this prefix.
+                let text = format!("Host error: {text}");
+                Err(match self {
+                    Self::Unreachable(_) => LookupError::Unreachable(text),
+                    _ => LookupError::Unreadable(text),
+                })
+            }
         }
     }
 }

@@ -68,7 +68,7 @@ fn check<'a>(
     let JobLookup::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
         return Ok(None);
     };
-    let job = decode_job(&bytes).map_err(|e| LookupError::new(format!("not a Job: {e}")))?;
+    let job = decode_job(&bytes).map_err(|e| LookupError::Unreadable(format!("not a Job: {e}")))?;
     if job.metadata.uid != owner.uid {
         return Ok(None);
     }
