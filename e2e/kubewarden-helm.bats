@@ -26,7 +26,7 @@ teardown_file() { stop_all; }
 setup() { mkdir -p "$RUN/tests" && cd "$RUN/tests"; }
 
 policies() { kubectl get clusteradmissionpolicies -o jsonpath='{range .items[*]}{.metadata.name} {.spec.mode}{"\n"}{end}'; }
-webhooks() { kubectl get validatingwebhookconfigurations -o name | sed -n 's,.*/clusterwide-,,p'; }
+webhooks() { kubectl get validatingwebhookconfigurations -o name | sed -nE 's,.*/(clusterwide-|kw[.]cap[.]),,p'; }
 setting() { kubectl get clusteradmissionpolicies -o json | jq -c ".items[0].spec.settings.$1"; }
 selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spec.rules[].resources[]' | xargs; }
 # Succeeds if the policy denies a typo.

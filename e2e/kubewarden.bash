@@ -160,21 +160,27 @@ record_transcript() {
 }
 strip_ages() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 
-# Prints fields of a webhook that Kubewarden's controller created: webhook_field NAME FILTER
-webhook_field() { kubectl get validatingwebhookconfiguration "$1" -o json | jq --sort-keys ".webhooks[0] | $2"; }
+# Prints the name of a policy's webhook without `.kubewarden.admission`. Kubewarden's prefixes are different since 1.37.2: webhook_name POLICY [NAMESPACE]
+webhook_name() {
+  kubectl get validatingwebhookconfigurations -o json | jq -er --arg policy "$1" --arg namespace "${2:-}" '.items[].metadata.name |
+    select(IN(if $namespace == "" then "clusterwide-\($policy)", "kw.cap.\($policy)" else "namespaced-\($namespace)-\($policy)", "kw.ap.\($namespace).\($policy)" end))'
+}
+# Prints fields of a webhook that Kubewarden's controller created: webhook_field FILTER POLICY [NAMESPACE]
+webhook_field() { kubectl get validatingwebhookconfiguration "$(webhook_name "${@:2}")" -o json | jq --sort-keys ".webhooks[0] | $1"; }
 manifest_objects() { kubectl create --dry-run=client -o json -f "$1"; }
 # Excludes the namespace in which Kubewarden's controller runs, like the controller does.
 EXCLUDE_CONTROLLER_NAMESPACE='.namespaceSelector.matchExpressions |= [{key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kubewarden"]}] + .'
-# Deploys an unmodified manifest, and compares its fields with the webhook's: assert_deployed NAME WEBHOOK SCOPE
+# Deploys an unmodified manifest, and compares its fields with the webhook's: assert_deployed NAME POLICY SCOPE
 assert_deployed() {
-  local fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$EXCLUDE_CONTROLLER_NAMESPACE policies=()
+  local webhook=("$2") fields='{failurePolicy, timeoutSeconds, matchPolicy, matchConditions, namespaceSelector, rules}' selector=$EXCLUDE_CONTROLLER_NAMESPACE policies=()
   if [ "$3" != '*' ]; then
     selector='.namespaceSelector = {matchLabels: {"kubernetes.io/metadata.name": "team-a"}}'
     policies=(admissionpolicies -n team-a)
+    webhook+=(team-a)
   fi
   kubectl apply -f "$ROOT/deploy/$1.yml"
   wait_policies "${policies[@]}"
-  webhook_field "$2" "$fields" >made
+  webhook_field "$fields" "${webhook[@]}" >made
   manifest_objects "$ROOT/deploy/$1.yml" | jq --sort-keys "select(.kind | endswith(\"AdmissionPolicy\")) | .spec | .rules[].scope = \"$3\" | $selector | $fields" >expected
   diff expected made
   kubectl delete -f "$ROOT/deploy/$1.yml"

@@ -48,10 +48,10 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 
 @test "manifests: management, worker and hybrid become active, and their webhooks have the same fields" {
   remove_policies
-  for manifest in management worker hybrid; do assert_deployed $manifest clusterwide-managed-by-monitor '*'; done
+  for manifest in management worker hybrid; do assert_deployed $manifest managed-by-monitor '*'; done
 }
-@test "manifests: pods becomes active, and its webhook has the same fields" { assert_deployed pods clusterwide-managed-by-pods-monitor '*'; }
-@test "manifests: namespace becomes active, and its webhook selects one namespace" { assert_deployed namespace namespaced-team-a-managed-by-monitor Namespaced; }
+@test "manifests: pods becomes active, and its webhook has the same fields" { assert_deployed pods managed-by-pods-monitor '*'; }
+@test "manifests: namespace becomes active, and its webhook selects one namespace" { assert_deployed namespace managed-by-monitor Namespaced; }
 # docs/tasks/install.md
 @test "manifests: without Helm, from monitor to protect with a policy of another name" {
   ln -sfn "$ROOT/deploy" deploy
@@ -96,9 +96,9 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl apply -f "$ROOT/deploy/management.yml"
   wait_policies
   # The name, the address, Kubewarden's own namespace, and the API server's defaults differ.
-  webhook_field clusterwide-managed-by-monitor 'del(.clientConfig) | .rules[].scope = "*"' >made
+  webhook_field 'del(.clientConfig) | .rules[].scope = "*"' managed-by-monitor >made
   sed 's/REPLACE_ME/""/' "$ROOT/deploy/webhook.yml" >webhook.yml
-  manifest_objects webhook.yml | jq --sort-keys "select(.webhooks) | .webhooks[0] | $EXCLUDE_CONTROLLER_NAMESPACE | .rules[].scope = \"*\" | .name = \"clusterwide-managed-by-monitor.kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
+  manifest_objects webhook.yml | jq --sort-keys "select(.webhooks) | .webhooks[0] | $EXCLUDE_CONTROLLER_NAMESPACE | .rules[].scope = \"*\" | .name = \"$(webhook_name managed-by-monitor).kubewarden.admission\" | .objectSelector = {} | del(.clientConfig)" >expected
   diff expected made
 }
 
@@ -212,7 +212,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   # docs/tasks/troubleshooting.md: the controller updates a webhook only when all pods are ready.
   kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {failurePolicy: Ignore}'
   sleep 5
-  prints_exactly '"Fail"' webhook_field clusterwide-managed-by .failurePolicy
+  prints_exactly '"Fail"' webhook_field .failurePolicy managed-by
   assert_prints "failed calling webhook" dry_run_job team-settings ana typo "$TYPO"
   install_and_wait management "${PROTECT[@]}"
   assert_prints "[managed-by/allowed]" dry_run_job team-settings ana typo "$TYPO"
@@ -226,7 +226,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   prints_exactly pending kubectl get clusteradmissionpolicy managed-by-monitor -o jsonpath='{.status.policyStatus}'
   retry pod_restarted
   grep "manifest unknown" "$RUN/cluster/pods/$(unready_pods).log"
-  assert_prints NotFound kubectl get validatingwebhookconfiguration clusterwide-managed-by-monitor
+  assert_fails webhook_name managed-by-monitor
   helm uninstall managed-by
   wait_rollout
 }
@@ -275,7 +275,7 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
 }
 @test "audit: in mode monitor, the annotation denied lists would-be denials, and clients get only warnings" {
   assert_prints created dry_run_job team-audit ana watched "$TYPO"
-  audit_events cluster 'select(.objectRef.name == "watched") | .responseStatus.code == 201 and (.annotations["clusterwide-managed-by-monitor.kubewarden.admission/denied"] | contains("managed-by/allowed"))' | grep true
+  audit_events cluster 'select(.objectRef.name == "watched") | .responseStatus.code == 201 and (.annotations["'"$(webhook_name managed-by-monitor)"'.kubewarden.admission/denied"] | contains("managed-by/allowed"))' | grep true
   run dry_run_job team-audit ana watched "$TYPO"
   [[ $output == *managed-by/reserved-domain* && $output != *managed-by/allowed* ]]
 }

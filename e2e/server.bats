@@ -163,7 +163,7 @@ while data := connection.recv(65536): open("metrics", "ab").write(data)' "$port"
   curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/metrics/url")/validate/counted-policy" \
     --data "@$CHANGED"
   for name in kubewarden_policy_evaluations_total kubewarden_policy_evaluation_latency_milliseconds policy_name request_origin accepted \
-    resource_namespace resource_kind counted-policy; do
+    policy_mode mutated resource_request_operation resource_namespace resource_kind counted-policy; do
     LIMIT=75 retry grep --text --quiet "$name" metrics
   done
 }

@@ -113,14 +113,28 @@ io.kubewarden.policy.severity: medium
 {{- end }}
 {{- end }}
 
-{{/* The name of the policy in metrics and in the webhook, without the suffix for the mode. */}}
-{{- define "managed-by.reportedName" -}}
-{{- $name := printf "%s%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
-{{- if .Values.namespaced -}}
-{{- printf "namespaced-%s-%s" .Release.Namespace $name -}}
-{{- else -}}
-{{- printf "clusterwide-%s" $name -}}
+{{/*
+Regular expressions for names in metrics, without the suffixes for the mode and of webhooks, as JSON: `policy`, and `both` with the pods policy.
+Kubewarden's prefixes are different since 1.37.2.
+*/}}
+{{- define "managed-by.reportedNames" -}}
+{{- $policy := printf "%s%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
+{{- $pods := printf "%s-pods%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
+{{- $policy = ternary (printf "(namespaced-%s-|kw[.]ap[.]%s[.])%s" .Release.Namespace .Release.Namespace $policy) (printf "(clusterwide-|kw[.]cap[.])%s" $policy) .Values.namespaced -}}
+{{- if .Values.webhook.enabled -}}{{- $policy = include "managed-by.fullname" . -}}{{- end -}}
+{{- dict "policy" $policy "both" (printf "(%s|(clusterwide-|kw[.]cap[.])%s)" $policy $pods) | toJson -}}
+{{- end }}
+
+{{/* A file with queries, for this release's names: include "managed-by.queries" (list . FILE) */}}
+{{- define "managed-by.queries" -}}
+{{- $root := index . 0 -}}
+{{- $names := include "managed-by.reportedNames" $root | fromJson -}}
+{{- $queries := $root.Files.Get (index . 1) -}}
+{{- $queries = $queries | replace "(clusterwide-|kw[.]cap[.])managed-by(-pods)?" $names.both | replace "(clusterwide-|kw[.]cap[.])managed-by(" (printf "%s(" $names.policy) -}}
+{{- if $root.Values.webhook.enabled -}}
+{{- $queries = $queries | replace "[.]kubewarden[.]admission" "[.](kubewarden[.]admission|managed-by-policy[.]github[.]io)" -}}
 {{- end -}}
+{{- $queries | replace "managed-by-deny" (printf "%s-deny" (include "managed-by.fullname" $root)) -}}
 {{- end }}
 
 {{/* The image of the PolicyServer to create. Default: the image of Kubewarden's PolicyServer `default`, because both must have the same release. */}}

@@ -1,0 +1,67 @@
+# Tests the chart's Prometheus rules with promtool: e2e/alerts.yml has the cases. Its series of the API server are those of a real one, under the names that
+# Kubewarden gives the webhooks. server.bats compares PolicyServer's series.
+load lib
+
+NAME=clusterwide-managed-by.kubewarden.admission
+RULES=$ROOT/charts/managed-by-policy/files/prometheus-rules.yaml
+
+setup_file() { require_programs promtool helm python3; }
+teardown_file() { stop_all; }
+
+# Runs the cases against the rules on stdin, with the names replaced in both as in sed: test_rules SED-SCRIPT
+test_rules() {
+  cat >"$BATS_TEST_TMPDIR/rules.yaml"
+  sed "$1; s,^rule_files: .*,rule_files: [rules.yaml]," "$ROOT/e2e/alerts.yml" >"$BATS_TEST_TMPDIR/alerts.yml"
+  (cd "$BATS_TEST_TMPDIR" && promtool test rules alerts.yml)
+}
+# Prints the rules in the rendered chart: rendered_rules [ARGUMENT...]
+rendered_rules() {
+  helm template managed-by "$CHART" --namespace team-a --kube-version 1.37.1 --values "$CHART/ci/offline-values.yaml" --values "$CHART/ci/management-values.yaml" \
+    --set prometheusRule.enabled=true,mode=protect "$@" --show-only templates/prometheus-rule.yaml | yaml_to_json | jq .spec
+}
+
+@test "every alert fires when it should, and not before" {
+  promtool check rules "$RULES"
+  test_rules '' <"$RULES"
+  # Each alert has a case in which it fires.
+  for alert in $(sed -n 's/.*- alert: //p' "$RULES"); do grep --quiet "alertname: $alert$" "$ROOT/e2e/alerts.yml"; done
+}
+
+@test "the rules know the names of Kubewarden 1.37, other names of the policy, and the webhook of webhook.enabled" {
+  test_rules "s/clusterwide-managed-by/kw.cap.managed-by/" <"$RULES"
+  rendered_rules | test_rules ''
+  rendered_rules | test_rules "s/clusterwide-managed-by/kw.cap.managed-by/"
+  rendered_rules --set policyServer.name=own | test_rules "s/clusterwide-managed-by-pods/&-own/; t; s/clusterwide-managed-by/&-own/"
+  rendered_rules --set webhook.enabled=true | test_rules "s/$NAME/managed-by.managed-by-policy.github.io/; s/clusterwide-managed-by\([^-]\)/managed-by\1/"
+  rendered_rules --set namespaced=true --set-json 'excludedNamespaces=[]' | test_rules "s/clusterwide-managed-by\([^-]\)/namespaced-team-a-managed-by\1/"
+  rendered_rules --set namespaced=true | test_rules "s/clusterwide-managed-by-pods/kw.cap.managed-by-pods/; s/clusterwide-managed-by\([^-]\)/kw.ap.team-a.managed-by\1/"
+}
+
+@test "the series of the cases are those of kube-apiserver" {
+  require_programs etcd kube-apiserver policy-server kubectl jq openssl curl
+  start_cluster cluster --authorization-mode=AlwaysAllow
+  export KUBECONFIG=$RUN/cluster/kubeconfig
+  kubectl create namespace team-a
+  serve_settings management
+  apply_cel_policies cluster management
+  named() { apply_webhook cluster ".name = \"$NAME\" | .failurePolicy = \"$1\""; }
+  delegated='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
+  dry_run() { as_ana create --dry-run=server -f -; }
+  named Fail
+  wait_for_policy cluster
+  job pi "$delegated" | as_ana create -f -
+  assert_fails_with 'the server rejected our request' dry_run <<<"$(nested_job deep 121 "$delegated")"
+  assert_fails_with 'must be delegated' dry_run <<<"$(job pi)"
+  # CEL accepts this Job, and PolicyServer denies it with code 400.
+  named Ignore
+  LIMIT=20 retry eval 'nested_job deep 121 "$delegated" | dry_run'
+  stop cluster/policy-server
+  LIMIT=20 retry eval 'job away "$delegated" | dry_run'
+  named Fail
+  LIMIT=20 retry assert_fails_with 'failed calling webhook' dry_run <<<"$(job away "$delegated")"
+  kubectl get --raw /metrics >"$RUN/metrics"
+  # The cases also contain the pods policy, another webhook and PolicyServer, and a denial with code 400.
+  sed -n "s/^ *- series: '\(apiserver_.*\)'$/\1/p" "$ROOT/e2e/alerts.yml" | grep -v '"other\|managed-by-pods\|code="400",.*rejected="true"' | sort -u >"$RUN/series"
+  [ "$(wc -l <"$RUN/series")" -ge 8 ]
+  while read -r series; do grep --quiet --fixed-strings "$series " "$RUN/metrics" || { echo "not in the metrics: $series" && false; }; done <"$RUN/series"
+}
