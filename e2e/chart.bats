@@ -105,14 +105,18 @@ EOF
   done
 }
 
-@test "JobSet's service account is found under every name in docs/reference/status-writers.md, if a ClusterRoleBinding names it" {
+@test "JobSet's service account is found under every name in docs/reference/status-writers.md, if it has a ClusterRole for the status" {
   for account in jobset-system/jobset-controller kubeflow-system/jobset-controller-manager kubeflow-system/jobset-controller; do
     kubectl create namespace "${account%/*}" || true
     kubectl create serviceaccount -n "${account%/*}" "${account#*/}"
     # Users who may create namespaces can create this service account.
     user=system:serviceaccount:${account/\//:}
     run ! lists JobSet "$user"
-    kubectl create clusterrolebinding other --clusterrole=view --serviceaccount="${account/\//:}"
+    # An account with this name may have another purpose.
+    kubectl create clusterrolebinding viewer --clusterrole=view --serviceaccount="${account/\//:}"
+    run ! lists JobSet "$user"
+    kubectl delete clusterrolebinding viewer
+    kubectl create clusterrolebinding other --clusterrole=status-writers --serviceaccount="${account/\//:}"
     lists JobSet "$user"
     lists Job "$user"
     kubectl delete clusterrolebinding other
@@ -121,7 +125,7 @@ EOF
 
 @test "rendering fails with the value's name if a project's service account is not found" {
   kubectl delete serviceaccount -n jobset-system jobset-controller-manager
-  assert_fails_with 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because none of its usual service accounts both exists and is referenced by a ClusterRoleBinding' render_chart cluster worker
+  assert_fails_with 'projects.jobset.statusWriters: must list the usernames of the controllers of JobSet, because none of its usual service accounts exists with a ClusterRole that may write the status' render_chart cluster worker
   [ "$(writers JobSet --set projects.jobset.statusWriters={system:serviceaccount:mine:jobset})" = system:serviceaccount:mine:jobset ]
   # A hybrid cluster lists no writers.
   render_chart cluster hybrid
@@ -134,7 +138,11 @@ EOF
   # Any tenant can create this service account.
   kubectl create serviceaccount -n team-a kuberay-operator
   assert_fails_with 'projects.kuberay.statusWriters: ' render_chart cluster worker
-  kubectl create clusterrolebinding ray --clusterrole=view --serviceaccount=ray-system:kuberay-operator
+  kubectl create clusterrolebinding tenant-ray --clusterrole=view --serviceaccount=team-a:kuberay-operator
+  assert_fails_with 'projects.kuberay.statusWriters: ' render_chart cluster worker
+  # A role of RBAC's own format: all resources of a group.
+  kubectl create clusterrole ray --verb='*' --resource='*.ray.io'
+  kubectl create clusterrolebinding ray --clusterrole=ray --serviceaccount=ray-system:kuberay-operator
   [ "$(writers RayCluster)" = system:serviceaccount:ray-system:kuberay-operator ]
   chart_webhook cluster worker | jq -e '.webhooks[0].rules[] | select(.resources == ["rayclusters"]) | .apiVersions == ["v1", "v1alpha1"]'
 }

@@ -224,12 +224,20 @@ chart_webhook() { render_chart "$@" | jq 'select(.kind == "ValidatingWebhookConf
 create_service_accounts() {
   local kubectl=(kubectl --kubeconfig "$RUN/$1/kubeconfig") account
   "${kubectl[@]}" create namespace kubewarden
+  # The resources of the kinds need not be installed.
+  "${kubectl[@]}" apply -f - <<EOF
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: status-writers}
+rules: [{apiGroups: [batch, jobset.x-k8s.io, workload.codeflare.dev, kubeflow.org, ray.io], verbs: [update, patch],
+  resources: [jobs/status, jobsets/status, appwrappers/status, pytorchjobs/status, mpijobs/status, rayclusters/status]}]
+EOF
   for account in kube-system/job-controller kueue-system/kueue-controller-manager jobset-system/jobset-controller-manager mpi-operator/mpi-operator \
     appwrapper-system/appwrapper-controller-manager kubeflow/training-operator ray-system/kuberay-operator; do
     if [[ $account == kube-system/* ]]; then retry "${kubectl[@]}" get namespace kube-system; else "${kubectl[@]}" create namespace "${account%/*}"; fi
     "${kubectl[@]}" create serviceaccount "${account#*/}" -n "${account%/*}"
-    # The chart only lists service accounts that a ClusterRoleBinding references. Any role will do.
-    "${kubectl[@]}" create clusterrolebinding "${account#*/}" --clusterrole=view --serviceaccount="${account/\//:}"
+    # The chart only lists service accounts with a ClusterRole that lets them write the status.
+    "${kubectl[@]}" create clusterrolebinding "${account#*/}" --clusterrole=status-writers --serviceaccount="${account/\//:}"
   done
 }
 

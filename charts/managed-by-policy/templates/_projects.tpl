@@ -13,7 +13,7 @@ The result is JSON with three lists:
 {{- define "managed-by.projects" -}}
 {{- $root := . -}}
 {{- $hasClusterVersions := include "managed-by.hasClusterVersions" . -}}
-{{- $bound := include "managed-by.boundAccounts" . | fromJsonArray -}}
+{{- $bound := include "managed-by.boundAccounts" . | fromJson -}}
 {{- $projects := list -}}
 {{- $kinds := list -}}
 {{- $problems := list -}}
@@ -113,34 +113,63 @@ can't progress. */ -}}
 {{- end }}
 
 {{/*
-The service accounts that ClusterRoleBindings reference, as a list of NAMESPACE/NAME. Many users can create a service account with an expected name, but
-only cluster admins can bind it.
+The ClusterRoles of service accounts, as JSON: {NAMESPACE/NAME: [CLUSTERROLE, ...]}. Many users can create a service account with an expected name, but only
+cluster admins can bind it.
 */}}
 {{- define "managed-by.boundAccounts" -}}
-{{- $accounts := list -}}
+{{- $accounts := dict -}}
 {{- /* Namespace admins can't list ClusterRoleBindings. */ -}}
 {{- if not .Values.namespaced -}}
   {{- range dig "items" list (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "") -}}
+    {{- $role := .roleRef.name -}}
     {{- range .subjects -}}
-      {{- if eq .kind "ServiceAccount" -}}{{- $accounts = append $accounts (printf "%s/%s" .namespace .name) -}}{{- end -}}
+      {{- if eq .kind "ServiceAccount" -}}
+        {{- $account := printf "%s/%s" .namespace .name -}}
+        {{- $_ := set $accounts $account (append (default list (get $accounts $account)) $role) -}}
+      {{- end -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- $accounts | uniq | toJson -}}
+{{- $accounts | toJson -}}
 {{- end }}
 
-{{/* The usernames of a project's controllers, from the service accounts in the cluster: (list . PROJECT BOUND) */}}
+{{/*
+The usernames of a project's controllers, from the service accounts in the cluster: (list . PROJECT BOUND). A ClusterRole of the account must let it write the
+status of one of the project's kinds: accounts with an expected name may be bound to other roles, such as `view`.
+*/}}
 {{- define "managed-by.discoveredWriters" -}}
+{{- $root := index . 0 -}}
 {{- $project := index . 1 -}}
+{{- $kinds := $project.kinds -}}
+{{- range (include "managed-by.library" $root | fromYaml).kinds -}}
+  {{- if has .kind (default list $project.writesStatusOf) -}}{{- $kinds = append $kinds . -}}{{- end -}}
+{{- end -}}
 {{- $writers := list -}}
-{{- range index . 2 -}}
-  {{- $account := splitList "/" . -}}
-  {{- $isKnown := or (has . (default list $project.accounts)) (eq (index $account 1) (default "" $project.accountInAnyNamespace)) -}}
-  {{- if and $isKnown (lookup "v1" "ServiceAccount" (index $account 0) (index $account 1)) -}}
+{{- range $name, $roles := index . 2 -}}
+  {{- $account := splitList "/" $name -}}
+  {{- $isKnown := or (has $name (default list $project.accounts)) (eq (index $account 1) (default "" $project.accountInAnyNamespace)) -}}
+  {{- if and $isKnown (lookup "v1" "ServiceAccount" (index $account 0) (index $account 1)) (include "managed-by.grantsStatus" (list $roles $kinds)) -}}
     {{- $writers = append $writers (printf "system:serviceaccount:%s:%s" (index $account 0) (index $account 1)) -}}
   {{- end -}}
 {{- end -}}
 {{- $writers | sortAlpha | toJson -}}
+{{- end }}
+
+{{/* Not empty if one of the ClusterRoles grants writes to the status of one of the kinds: (list ROLES KINDS) */}}
+{{- define "managed-by.grantsStatus" -}}
+{{- $kinds := index . 1 -}}
+{{- range index . 0 | uniq -}}
+  {{- range $rule := default list (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" .).rules -}}
+    {{- $verbs := default list $rule.verbs -}}
+    {{- if or (has "*" $verbs) (has "update" $verbs) (has "patch" $verbs) -}}
+      {{- range $kinds -}}
+        {{- $isGroup := or (has "*" (default list $rule.apiGroups)) (has .group (default list $rule.apiGroups)) -}}
+        {{- $resources := default list $rule.resources -}}
+        {{- if and $isGroup (or (has "*" $resources) (has "*/status" $resources) (has (printf "%s/status" .plural) $resources)) -}}true{{- end -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
 {{- end }}
 
 {{/* The error for a project without any of the known service accounts: (list . PROJECT) */}}
@@ -154,7 +183,7 @@ only cluster admins can bind it.
 {{- if (index . 0).Values.namespaced -}}
 namespace admins cannot read other namespaces
 {{- else if include "managed-by.canLookUp" (index . 0) -}}
-none of its usual service accounts both exists and is referenced by a ClusterRoleBinding
+none of its usual service accounts exists with a ClusterRole that may write the status
 {{- else -}}
 service accounts cannot be looked up without a cluster
 {{- end -}}
