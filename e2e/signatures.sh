@@ -5,7 +5,7 @@
 # format if it signed with a key, so both verify with the key. cosign also verifies the certificate of the modules in the old format.
 # `make e2e` runs this script in its own directory, with HOST, and with ROOT for the project.
 set -euo pipefail
-export COSIGN_PASSWORD='' HOST
+export COSIGN_PASSWORD='' HOST GITHUB_OUTPUT=/dev/null
 workflow=$ROOT/.github/workflows/release.yml
 GITHUB_REF_NAME=v$(sed -n 's/^version = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
 export GITHUB_REF_NAME
