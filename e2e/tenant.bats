@@ -246,15 +246,27 @@ repair() { eval "$(sed -n 's/^ *\(kubectl patch .*managedFields.*\)/\1/p' "$ROOT
 }
 
 # To compare with a run without the FlowSchema: FLOOD=20 make e2e ONLY=tenant FILTER=FlowSchema
+# Prints the name of the FlowSchema of a request by the tenant, or with an argument by its service account: flow_schema PATH [ACCOUNT]
+flow_schema() {
+  local id
+  id=$(curl --silent --cacert "$RUN/ca.crt" --oauth2-bearer tenant ${2:+--header "Impersonate-User: $2"} --dump-header - --output /dev/null --json '{}' \
+    "$(<"$RUN/cluster/server")/$1?dryRun=All" | tr -d '\r' | sed -n 's/^x-kubernetes-pf-flowschema-uid: //Ip')
+  kubectl get flowschemas -o json | jq -r --arg id "$id" '.items[] | select(.metadata.uid == $id) | .metadata.name'
+}
 @test "with the chart's FlowSchema, 40 concurrent large writes of a tenant do not block other users" {
   module_only
-  flood() { python3 "$ROOT/e2e/flood.py" "$(<"$RUN/cluster/server")" "${FLOOD:-5}" "$(<"$RUN/cluster/policy-server.pid")" >&3; }
-  [ -z "${FLOOD:-}" ] || flood || true
-  render_chart cluster management --set 'flowSchema.enabled=true,flowSchema.groups={developers}' |
-    jq 'select(.kind == "FlowSchema" or .kind == "PriorityLevelConfiguration")' | kubectl apply -f -
+  account=system:serviceaccount:team-a:jobset-controller-manager
+  flood() { python3 "$ROOT/e2e/flood.py" "$(<"$RUN/cluster/server")" "${FLOOD:-5}" "$(<"$RUN/cluster/policy-server.pid")" "$@" >&3; }
+  flood_all() { flood appwrappers && flood appwrappers $account && flood pods $account; }
+  [ -z "${FLOOD:-}" ] || flood_all || true
+  helm template managed-by "$CHART" --kube-version 1.36.3 --values "$CHART/ci/all-projects-values.yaml" --show-only templates/flow-schema.yaml \
+    --set 'flowSchema.enabled=true,flowSchema.groups={developers},flowSchema.namespaces={team-a},pods.enabled=true' | kubectl apply -f -
   limited() { kubectl get --raw /metrics | grep 'apiserver_flowcontrol_nominal_limit_seats{priority_level="managed-by"} 3$'; }
   retry limited
-  flood
+  for path in apis/batch/v1/namespaces/team-a/jobs api/v1/namespaces/team-a/pods; do
+    for user in '' $account; do retry eval '[ "$(flow_schema $path $user)" = managed-by ]'; done
+  done
+  flood_all
 }
 
 @test "the API server accepts deploy/network-policy.yml" {
