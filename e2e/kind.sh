@@ -48,7 +48,7 @@ kubectl create namespace team-a
 # Create this Job before the policy, so that only the audit scanner can report it.
 kubectl create job stored --namespace team-a --image busybox -- true
 
-install_chart() { helm upgrade --install managed-by charts/managed-by-policy --set "role=management,module.registry=$REGISTRY:5000,module.repository=managed-by-policy,module.tag=e2e,$1"; }
+install_chart() { helm upgrade --install managed-by charts/managed-by-policy --namespace kubewarden --set "role=management,module.registry=$REGISTRY:5000,module.repository=managed-by-policy,module.tag=e2e,$1"; }
 check "the chart can be installed" install_chart mode=monitor
 check "the policy becomes active" kubectl wait --for=condition=PolicyActive --timeout=5m clusteradmissionpolicy/managed-by-monitor
 check "monitor: a Job that is not delegated is created" kubectl create job watched --namespace team-a --image busybox -- true

@@ -85,6 +85,43 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   retry prints_exactly managed-by webhooks
 }
 
+# Runs the script of `helm test` as its service account would, because there is no node: helm_test
+helm_test() {
+  local account=$RUN/tests/account
+  mkdir -p "$account"
+  cp "$RUN/ca.crt" "$account/ca.crt"
+  helm get hooks managed-by | yaml_to_json >hooks.json
+  jq 'select(.kind != "Pod")' hooks.json | kubectl apply -f -
+  jq -r 'select(.kind == "ServiceAccount") | "kubectl create token -n \(.metadata.namespace) \(.metadata.name)"' hooks.json | sh >"$account/token"
+  local server
+  server=$(<"$RUN/cluster/server")
+  jq -r 'select(.kind == "Pod") | .spec.containers[0].args[0]' hooks.json | sed "s|^account=.*|account=$account|" |
+    KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=${server##*:} sh
+}
+@test "helm test: in mode protect, the API server denies its Job; it fails if nobody does" {
+  retry assert_prints 'enforced: the API server denied the Job' helm_test
+  [ "$status" -eq 0 ]
+  # The API server accepts the pod.
+  jq 'select(.kind == "Pod")' hooks.json | kubectl apply --dry-run=server -f -
+  kubectl label namespace default e2e=excluded
+  kubectl patch clusteradmissionpolicy managed-by --type=json -p '[{"op": "add", "path": "/spec/namespaceSelector/matchExpressions/-", "value": {"key": "e2e", "operator": "DoesNotExist"}}]'
+  LIMIT=20 retry assert_prints 'NOT ENFORCED: the policy did not deny a Job in namespace default' helm_test
+  [ "$status" -eq 1 ]
+}
+# docs/tasks/upgrade.md
+@test "a change made with kubectl survives an upgrade, and is found and undone" {
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values
+  assert_prints DoesNotExist kubectl get clusteradmissionpolicy managed-by -o yaml
+  assert_prints DoesNotExist eval "$(page_command upgrade 'helm get manifest managed-by .* kubectl diff ')"
+  eval "$(page_command upgrade 'helm get manifest managed-by .* kubectl apply ')"
+  [ -z "$(eval "$(page_command upgrade 'helm get manifest managed-by .* kubectl diff ')")" ]
+  wait_active
+  retry denied
+  # docs/tasks/monitor.md
+  query=$(sed -n "s/^   jq -r '\(.*policies.kubewarden.io.*\)' audit.log$/\1/p" "$ROOT/docs/tasks/monitor.md")
+  jq -r "$query" "$RUN/cluster/audit.log" | grep ' admin patch clusteradmissionpolicies managed-by$'
+}
+
 @test "upgrade: Helm rejects invalid settings before they reach PolicyServer" {
   before=$(kubectl get clusteradmissionpolicies -o json | jq -c .items[0].metadata.generation)
   assert_fails_with "values don't meet the specifications of the schema" helm upgrade managed-by "$CHART" --reset-then-reuse-values --set 'settings.rules.managed-by/allowed=warm'
@@ -145,7 +182,54 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
   retry denied
 }
 
+# docs/tasks/roll-back.md
+@test "GitOps: without pruning, both policies stay active after a change of the mode; with pruning, one does; the emergency exit deletes all" {
+  helm uninstall managed-by --ignore-not-found
+  sync() {
+    helm template managed-by "$CHART" --validate --dry-run=server --is-upgrade --skip-tests --values my-values.yaml --set cel.enabled=true "${@:2}" >"$1.yaml"
+    assert_fails grep 'helm.sh/hook: test' "$1.yaml"
+    kubectl apply -f "$1.yaml" "${PRUNE[@]}"
+  }
+  echo "{role: management, controllers: {kueue.x-k8s.io/multikueue: any}}" >my-values.yaml
+  PRUNE=()
+  sync protect --set mode=protect
+  wait_active
+  retry denied
+  sync monitor
+  wait_active
+  prints_exactly $'managed-by protect\nmanaged-by-monitor monitor' policies
+  denied
+  eval "$(page_command roll-back 'kubectl delete clusteradmissionpolicy ')"
+  retry accepted
+  sync protect --set mode=protect
+  PRUNE=(--prune --selector=app.kubernetes.io/instance=managed-by --prune-allowlist=policies.kubewarden.io/v1/ClusterAdmissionPolicy)
+  sync monitor
+  prints_exactly "managed-by-monitor monitor" policies
+  retry accepted
+  sync protect --set mode=protect
+  wait_active
+  prints_exactly "managed-by protect" policies
+  retry denied
+  eval "$(page_command roll-back 'kubectl delete clusteradmissionpolicies,')"
+  retry accepted
+  retry prints_exactly "" webhooks
+  kubectl delete -f protect.yaml --ignore-not-found
+}
+# docs/tasks/install.md
+@test "Helm takes over what kubectl applied from manifests" {
+  kubectl apply -f "$ROOT/deploy/pods.yml" -f "$ROOT/deploy/management.yml" -f "$ROOT/deploy/audit-scanner.yml"
+  echo "{role: management, pods: {enabled: true}}" >my-values.yaml
+  command=$(page_command install 'helm install managed-by .* --take-ownership')
+  assert_fails_with 'cannot be imported' eval "${command/--take-ownership/}"
+  eval "$command"
+  wait_active
+  helm uninstall managed-by
+  retry prints_exactly "" policies
+}
+
 @test "uninstall: removes all objects of the chart and nothing else" {
+  helm install managed-by "$CHART" --set mode=protect,policyServer.create=true,role=management --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
+  wait_active
   job kept "$DELEGATED" | kubectl create -n team-a -f -
   # Objects that the chart does not own.
   kubectl create clusterrole mine --verb=get --resource=pods

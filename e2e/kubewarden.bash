@@ -6,6 +6,8 @@ PROTECT=(--set mode=protect)
 TYPO='suspend: true, managedBy: kueue.x-k8s.io/multikeue'
 DELEGATED='suspend: true, managedBy: kueue.x-k8s.io/multikueue'
 REPOSITORY=ghcr.io/managed-by-policy
+# As on the pages.
+export HELM_NAMESPACE=kubewarden
 VERSION=$(sed -n 's/^version: //p' "$ROOT/charts/managed-by-policy/Chart.yaml")
 # Version suffix of the Kubewarden programs: 1.35.0, or empty for the default release.
 KUBEWARDEN_VERSION=

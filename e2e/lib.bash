@@ -182,6 +182,7 @@ start_cluster() {
 {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
   {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [{"group": "batch"}, {"group": "jobset.x-k8s.io"},
     {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"}, {"group": "ray.io"}, {"group": "argoproj.io"}]},
+  {"level": "Request", "verbs": ["create", "update", "patch", "delete", "deletecollection"], "resources": [{"group": "policies.kubewarden.io"}, {"group": "admissionregistration.k8s.io"}]},
   {"level": "Metadata", "verbs": ["get"], "users": ["$POLICY_SERVER"], "resources": [{"group": "batch"}]}, {"level": "None"}]}
 EOF
   start "$name/kube-apiserver" "${API_SERVER:-kube-apiserver}" --etcd-servers="$(<"$folder/etcd-url")" --secure-port="${server##*:}" \

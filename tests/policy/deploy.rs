@@ -346,7 +346,7 @@ fn files_for_a_policy_server_without_the_controller_match_the_metadata() {
 fn versions_match() {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     for (file, before, after) in [
-        ("README.md", "managed-by-policy --version ", " --set"),
+        ("README.md", "managed-by-policy --version ", " --namespace"),
         (".github/actions/check/action.yml", "default: v", ""),
         ("docs/tasks/check-in-ci.md", "/.github/actions/check@v", ""),
         ("docs/tasks/check-in-ci.md", "rev: v", ""),
@@ -404,4 +404,39 @@ fn workflow_jobs_have_timeouts_and_permissions() {
             assert!(job["timeout-minutes"].is_u64(), "{file}: {name}");
         }
     }
+}
+
+/// The release attests the build of both modules, their files, the chart, the archives and the image, and npm that of its package.
+#[test]
+fn releases_have_provenance() {
+    let workflow = &yaml(".github/workflows/release.yml")[0];
+    let mut subjects = Vec::new();
+    for (name, job) in workflow["jobs"].as_object().unwrap() {
+        for step in job["steps"].as_array().unwrap() {
+            let uses = step["uses"].as_str().unwrap_or_default();
+            if !uses.starts_with("actions/attest-build-provenance@") {
+                continue;
+            }
+            for permission in ["attestations", "id-token"] {
+                assert_eq!(job["permissions"][permission], "write", "{name}");
+            }
+            let with = &step["with"];
+            let subject = with.get("subject-name").unwrap_or(&with["subject-path"]);
+            subjects.push(subject.as_str().unwrap());
+        }
+    }
+    subjects.sort_unstable();
+    assert_eq!(
+        subjects,
+        [
+            "${{ env.CHARTS }}/managed-by-policy",
+            "${{ env.OCI_TARGET }}/managed-by-pods-policy",
+            "${{ env.OCI_TARGET }}/managed-by-policy",
+            "ghcr.io/managed-by-policy/managed-by",
+            "policy.wasm\npods-policy.wasm\n",
+            "target/archive/*.tar.gz",
+        ]
+    );
+    let npm = workflow["jobs"]["npm"].to_string();
+    assert!(npm.contains("publish --provenance"));
 }
