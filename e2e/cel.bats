@@ -91,6 +91,18 @@ cpu() { awk '{print $14 + $15}' "/proc/$(<"$RUN/cluster/kube-apiserver.pid")/sta
   kubectl delete appwrapper large -n team-a
 }
 
+# docs/explanation/cel.md
+@test "a spec that is a scalar counts as one without the field, and a list is denied" {
+  for spec in x 5 true; do
+    appwrapper scalar | sed "s/spec: {}/spec: $spec/" >"$BATS_TEST_TMPDIR/scalar.yml"
+    assert_no_warning as_ana create --dry-run=server -n kueue-system -f "$BATS_TEST_TMPDIR/scalar.yml"
+    denied 'must be delegated' as_ana create --dry-run=server -f "$BATS_TEST_TMPDIR/scalar.yml"
+    denied 'field is immutable' as_ana patch appwrapper pi --dry-run=server --type=merge -p "spec: $spec"
+  done
+  sed "s/spec: true/spec: []/" "$BATS_TEST_TMPDIR/scalar.yml" >"$BATS_TEST_TMPDIR/list.yml"
+  assert_fails_with "ValidatingAdmissionPolicy 'managed-by-deny'" as_ana create --dry-run=server -n kueue-system -f "$BATS_TEST_TMPDIR/list.yml"
+}
+
 # The queries in docs/tasks/monitor.md, and in the chart's alerts and dashboard.
 @test "denials leave an audit annotation and a metric" {
   denied '[managed-by/allowed]' as_ana create -f - <<<"$(job unseen "$TYPO")"

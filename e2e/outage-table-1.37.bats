@@ -1,0 +1,1 @@
+outage-table.bats
