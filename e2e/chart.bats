@@ -71,6 +71,12 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   [ "$(policy --set mode=monitor)" = Ignore ]
   [ "$(policy --set cel.enabled=true)" = Ignore ]
   [ "$(policy --set cel.enabled=true,failurePolicy=Fail)" = Fail ]
+  # CEL does not look up Jobs, so the pods policy fails closed in mode protect.
+  pods() { offline --values "$CHART/ci/offline-values.yaml" --set pods.enabled=true "$@" | jq -r 'select(.kind == "ClusterAdmissionPolicy") | .spec.failurePolicy'; }
+  [ "$(pods)" = Fail ]
+  [ "$(pods --set cel.enabled=true)" = Fail ]
+  [ "$(pods --set mode=monitor)" = Ignore ]
+  [ "$(pods --set pods.failurePolicy=Ignore)" = Ignore ]
   # In mode monitor, the ValidatingAdmissionPolicies never deny.
   bindings() { render_chart cluster hybrid --set cel.enabled=true,cel.warnings=true "$@" | jq -c 'select(.kind | startswith("ValidatingAdmission")) | .spec.failurePolicy // .spec.validationActions' | xargs; }
   [ "$(bindings)" = "Fail Ignore [Deny,Audit] [Warn]" ]

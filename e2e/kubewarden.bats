@@ -279,6 +279,14 @@ WRONG='settings.custom_kinds=[{"group": "acme.io", "versions": ["v1"], "kind": "
   run dry_run_job team-audit ana watched "$TYPO"
   [[ $output == *managed-by/reserved-domain* && $output != *managed-by/allowed* ]]
 }
+# docs/tasks/monitor.md
+@test "audit: an object that is being deleted is a pass" {
+  job 'held, finalizers: [acme.io/hold]' "$TYPO" | kubectl create -n team-audit -f -
+  kubectl delete job held -n team-audit --wait=false
+  run_audit_scanner team-audit
+  assert_prints 'pass | ' report_results team-audit Job held
+  kubectl patch job held -n team-audit --type=merge -p 'metadata: {finalizers: null}'
+}
 @test "audit: a warning is a pass in the reports, and the annotation warned lists the rules" {
   sed -n '/^## Warn$/,/^```$/p' "$ROOT/docs/tasks/roll-out.md" | sed -n '/^```yaml$/,/^```$/p' | grep -v '^```' >warn.yaml
   install_and_wait management --values warn.yaml
