@@ -144,7 +144,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 }
 
 # docs/reference/responses.md
-@test "pods: without RBAC for Jobs, the policy allows the pod with a warning" {
+@test "pods: without RBAC for Jobs, the policy denies the pod" {
   remove_policies
   kubectl create namespace team-pods
   job good "$DELEGATED" | kubectl create -n team-pods -f -
@@ -152,8 +152,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   yaml_to_json "$ROOT/deploy/pods.yml" | jq 'if .spec then .spec.mode = "protect" else . end' >pods.json
   jq 'select(.spec)' pods.json | kubectl apply -f -
   wait_policies
-  assert_prints 'could not look up Job "good", which controls this pod' pod_of good
-  assert_prints created pod_of good
+  assert_fails_with 'could not look up Job "good", which controls this pod' pod_of good
 }
 pod_of() {
   kubectl create -f - -n team-pods --dry-run=server <<EOF

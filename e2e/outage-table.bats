@@ -78,7 +78,7 @@ NONE='.["valid denied"] == 0 and .["invalid accepted"] == 0'
   [[ $API_SERVER == *-1.37.* ]] || skip 'Kubernetes 1.37'
   mkdir "$RUN/policies"
   render_chart cluster management --set webhook.enabled=false,policy.enabled=false,cel.enabled=true,cel.static=true |
-    jq 'select(.kind | startswith("ValidatingAdmission"))' >"$RUN/policies/managed-by.yaml"
+    jq -c 'select(.kind | startswith("ValidatingAdmission"))' | sed 's/^/---\n/' >"$RUN/policies/managed-by.yaml"
   sed -n '/^   apiVersion: apiserver.config.k8s.io/,/^   ```/{/```/d; s/^   //; p}' "$ROOT/docs/tasks/load-from-files.md" | sed "s|/etc/kubernetes/admission/|$RUN/|" >"$RUN/admission.yaml"
   start_cluster static --authorization-mode=AlwaysAllow --admission-control-config-file="$RUN/admission.yaml"
   export KUBECONFIG=$RUN/static/kubeconfig
