@@ -63,6 +63,16 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   retry assert_prints '[managed-by/allowed]' dry_run_job default ana typo "$TYPO"
   kubectl delete -f managed-by.yml
 }
+# docs/tasks/policy-server.md
+@test "manifests: in a ClusterAdmissionPolicyGroup, the denial's message is a cause, and a warning is lost" {
+  manifest_objects "$ROOT/deploy/worker.yml" | jq 'select(.kind == "ClusterAdmissionPolicy") | .spec as $spec | .kind = "ClusterAdmissionPolicyGroup" | .metadata.name = "group" |
+    .spec = ($spec | {rules, mode: "protect", expression: "ours()", message: "rejected by the group", policies: {ours: {module, settings}}})' | kubectl apply -f -
+  wait_policies clusteradmissionpolicygroups
+  retry assert_prints 'rejected by the group' dry_run_job default ana typo 'managedBy: acme.io/runner'
+  run dry_run_job default ana warned 'managedBy: kubernetes.io/job-controler'
+  [[ $output != *"did you mean"* ]]
+  kubectl delete clusteradmissionpolicygroup group
+}
 # deploy/namespace-admins.yml and deploy/namespace.yml
 @test "manifests: ClusterRole admin does not include policies; namespace-admins.yml lets namespace admins apply them" {
   kubectl create rolebinding bob --clusterrole=admin --user=bob -n team-a
