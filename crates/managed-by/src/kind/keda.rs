@@ -1,6 +1,6 @@
 //! `keda.sh`: `ScaledJob`, which creates Jobs.
 
-use super::{FieldLocation, JOB_CONTROLLER, Kind, KindDocs, OptionalDocs};
+use super::{FieldLocation, JOB_CONTROLLER, Kind, KindDocs, METADATA_LABELS, OptionalDocs};
 
 pub(super) static SCALED_JOB: Kind<'static> = Kind {
     group: "keda.sh",
@@ -11,7 +11,7 @@ pub(super) static SCALED_JOB: Kind<'static> = Kind {
     reserved_value: Some(JOB_CONTROLLER),
     location: FieldLocation::Template("Job"),
     // KEDA copies its own labels to the Jobs.
-    template_labels_path: Some("metadata.labels"),
+    template_labels_path: Some(METADATA_LABELS),
     ttl_path: Some("spec.jobTargetRef.ttlSecondsAfterFinished"),
     docs: OptionalDocs::new(KindDocs {
         checks: "the schema accepts any string. kube-apiserver rejects each Job with an invalid value. The template may change",

@@ -246,6 +246,9 @@ pub static REQUIRED_LABELS: &[(&str, &[&str])] = &[(MULTIKUEUE, &[QUEUE_NAME])];
 /// `QueueLabel` of Kueue. Kueue sets it to `default` in namespaces with a LocalQueue of that name.
 pub const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
 
+/// Path of an object's own labels.
+pub(crate) const METADATA_LABELS: &str = "metadata.labels";
+
 /// Returns all known kinds, in the order of the documentation. A kind is listed more than once if its versions differ.
 pub fn kinds() -> &'static [&'static Kind<'static>] {
     KINDS
@@ -375,7 +378,7 @@ impl<'k> Kind<'k> {
     /// Returns the path of the delegated workload's labels, or [`None`] if users can't set them.
     pub fn workload_labels_path(&self) -> Option<&'k str> {
         match self.location {
-            FieldLocation::Workload => Some("metadata.labels"),
+            FieldLocation::Workload => Some(METADATA_LABELS),
             FieldLocation::Template(_) => self.template_labels_path,
         }
     }

@@ -1,7 +1,7 @@
 //! Paths of a kind, with the value to read at each.
 
 use crate::kind::status::{Attempts, CONDITIONS, OutcomeProfile, StatusMatcher, StatusProfile};
-use crate::kind::{Kind, Template};
+use crate::kind::{Kind, METADATA_LABELS, Template};
 
 /// Value at the end of a path.
 #[derive(Clone, Copy)]
@@ -38,10 +38,9 @@ pub(super) type LeafPath<'k> = (&'k str, Leaf<'k>);
 pub(super) fn for_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
     let mut paths = for_spec(kind);
     paths.push(("metadata", Leaf::Metadata));
-    paths.extend(
-        kind.template_labels_path
-            .map(|path| (path, Leaf::TemplateLabels)),
-    );
+    // The metadata has the object's own labels.
+    let template_labels = kind.template_labels_path.filter(|path| *path != METADATA_LABELS);
+    paths.extend(template_labels.map(|path| (path, Leaf::TemplateLabels)));
     paths.extend(kind.ttl_path.map(|path| (path, Leaf::Ttl)));
     paths.extend(kind.retries_path.map(|path| (path, Leaf::Retries)));
     if let Some(status) = kind.status_profile() {

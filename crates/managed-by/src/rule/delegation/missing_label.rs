@@ -3,7 +3,7 @@
 use super::Delegated;
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::FieldError;
-use crate::kind::{FieldLocation, QUEUE_NAME};
+use crate::kind::{FieldLocation, METADATA_LABELS, QUEUE_NAME};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::SettingsErrors;
 
@@ -27,11 +27,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     };
     let Delegated { controller, object } = delegated;
     let path = kind.workload_labels_path();
-    let labels = if is_workload {
-        object.metadata.labels
-    } else {
-        let custom = object.custom.as_deref();
-        custom.and_then(|custom| custom.template_labels)
+    let labels = match path {
+        Some(METADATA_LABELS) => object.metadata.labels,
+        _ => {
+            let custom = object.custom.as_deref();
+            custom.and_then(|custom| custom.template_labels)
+        }
     };
     let settings = context.settings;
     for label in settings.required_labels(controller)? {
