@@ -64,9 +64,9 @@ fn classify(error: String) -> Result<JobLookup, LookupError> {
         return Ok(JobLookup::NotFound);
     }
     let reason = reason.strip_prefix(DISCOVERY_FAILED).unwrap_or(reason);
-    let is_unreachable = UNREACHABLE.iter().any(|text| reason.starts_with(text));
-    Err(match is_unreachable {
-        true => LookupError::Unreachable(error),
-        false => LookupError::Unreadable(error),
-    })
+    if UNREACHABLE.iter().any(|text| reason.starts_with(text)) {
+        Err(LookupError::Unreachable(error))
+    } else {
+        Err(LookupError::Unreadable(error))
+    }
 }

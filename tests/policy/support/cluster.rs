@@ -83,6 +83,10 @@ impl FakeCluster {
                 (text("api_version"), text("kind")),
                 ("batch/v1".to_owned(), "Job".to_owned())
             );
+            assert_eq!(
+                request["field_masks"],
+                serde_json::json!(["spec.managedBy"])
+            );
             self.get(&text("namespace"), &text("name"))
         })
     }
