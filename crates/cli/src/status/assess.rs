@@ -52,7 +52,6 @@ fn find(
     let state = state(object);
     let name = object.argument();
     let delegated_to = object.delegated_to.as_deref();
-    let follow = |chain: &mut Vec<Link>| follow(object, state, cluster, limits, chain);
     let is_for_multikueue = delegated_to == Some(MULTIKUEUE);
     if object.is_being_deleted {
         return Finding::new(Healthy, "Terminating", "is being deleted");
@@ -73,16 +72,23 @@ fn find(
         let action = format!("recreate {name} with the name of a controller, or without managedBy");
         return Finding::new(Orphaned, state, text).action(action);
     }
-    if is_for_multikueue {
-        return follow(chain);
+    let finding = if is_for_multikueue {
+        follow(object, state, cluster, limits, chain)
+    } else {
+        progress(object, state, limits)
+    };
+    if finding.verdict == Healthy {
+        return dead_controller(object, finding.state, cluster, limits).unwrap_or(finding);
     }
-    if let Some(finding) = dead_controller(object, state, cluster, limits) {
-        return finding;
-    }
+    finding
+}
+
+/// Judges the progress of a workload from its status alone.
+fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> Finding {
     if !object.has_status && !object.is_suspended {
         if let Some(age) = limits.age_of_evidence(object.created) {
             let reason = format!("no status since its creation {} ago", duration(age));
-            let action = match delegated_to {
+            let action = match &object.delegated_to {
                 Some(controller) => format!("check that {controller} is installed and running"),
                 None => format!(
                     "check that the controller of {} is running",
@@ -126,6 +132,7 @@ fn state(object: &StoredObject) -> &'static str {
 /// Returns the controller for messages.
 fn named(object: &StoredObject) -> String {
     match object.controller() {
+        MULTIKUEUE => "Kueue".to_owned(),
         "" => format!("the controller of {}", object.object.kind),
         controller => controller.to_owned(),
     }
@@ -178,7 +185,7 @@ fn dead_controller(
     let renewal = cluster.leases.renewal(object.controller());
     let age = limits.age_of_evidence(renewal)?;
     let name = named(object);
-    let reason = format!("{name} renewed its Lease last {} ago", duration(age));
+    let reason = format!("{name} renewed its Lease {} ago", duration(age));
     Some(Finding::new(Stalled, state, reason).action(format!("check that {name} is running")))
 }
 
@@ -245,9 +252,6 @@ fn follow(
         let action =
             format!("kubectl delete{in_namespace} {name}, and recreate it with a longer TTL");
         return Finding::new(Contradicting, state, reason).action(action);
-    }
-    if let Some(finding) = dead_controller(object, state, cluster, limits) {
-        return finding;
     }
     if !workload.is_active {
         let reason = workload.evicted.as_ref();

@@ -414,15 +414,20 @@ fn an_ignored_change_of_suspend_stalls() {
 #[test]
 fn a_lease_that_is_not_renewed_stalls() {
     let mut recording = Recording::new();
-    let lease = |seconds| json!({"spec": {"renewTime": recording.time(seconds)}});
+    let (recent, old) = (recording.time(20), recording.time(120));
+    let lease = |time: &str| json!({"spec": {"renewTime": time}});
     let leases = vec![
-        ("kueue.x-k8s.io/multikueue", lease(20)),
-        ("kubernetes.io/job-controller", lease(120)),
+        ("kueue.x-k8s.io/multikueue", lease(&recent)),
+        ("kubernetes.io/job-controller", lease(&old)),
     ];
     recording.leases = leases;
-    recording.assert("builtin-long", Stalled, "renewed its Lease last 2m ago");
+    recording.assert("builtin-long", Stalled, "renewed its Lease 2m ago");
     recording.assert("running", Healthy, "on w1");
     recording.assert("builtin", Finished, "");
+    recording.limits.now += TimeDelta::seconds(100);
+    let status = recording.assert("running", Stalled, "Kueue renewed its Lease 2m ago");
+    assert_eq!(status.chain.len(), 5);
+    recording.assert("c-badqueue", Orphaned, "LocalQueue lqq does not exist");
     // A later write shows that the controller runs without leader election.
     let recording = Recording::new();
     let time = recording.time(30);

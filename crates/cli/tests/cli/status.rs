@@ -142,11 +142,11 @@ fn page(mut list: Value, query: &str) -> Value {
     {
         let next = query
             .split_once("continue=")
-            .map_or(0, |(_, next)| next.parse().unwrap());
+            .map_or(0_usize, |(_, next)| next.parse().unwrap());
         items.drain(..next);
         if items.len() > 2 {
             items.truncate(2);
-            list["metadata"]["continue"] = json!((next + 2).to_string());
+            list["metadata"]["continue"] = json!(next.saturating_add(2).to_string());
         }
     }
     list
