@@ -84,6 +84,7 @@ mod tests {
             "docs/SUMMARY.md",
             "docs/reference/job-status.md",
             "docs/reference/kinds.md",
+            "docs/reference/profiles.md",
             "pods/artifacthub-pkg.yml",
             "policy-metadata.yml",
         ];

@@ -223,7 +223,10 @@ impl<'a> Settings<'a> {
                     self.namespaces = entries.unwrap_or_default();
                 }
                 Key::CustomKinds => self.custom_kinds.section = Some(value),
-                Key::DefaultLocalQueue => self.default_local_queue = Some(value),
+                // A form without an answer leaves an empty list.
+                Key::DefaultLocalQueue => {
+                    self.default_local_queue = Some(value).filter(|list| list.as_str() != "[]");
+                }
                 Key::BuiltinStatusWriters => self.builtin_status_writers = Some(value),
                 Key::Exempt => self.exempt = Some(value),
                 Key::Rules => self.read_rules(node, path, parser),
