@@ -62,11 +62,12 @@ fn typed_jobs_match_the_library() {
             .with_settings(Settings::from_json(settings.as_bytes()).unwrap())
             .with_user(user["username"].as_str().unwrap(), &groups);
         let old = || typed(&request["oldObject"]);
+        let (status, empty) = (object.status.as_ref(), JobStatus::default());
         let findings = match (
             request["operation"].as_str()?,
             request["subResource"].as_str(),
         ) {
-            ("CREATE", None | Some("")) if object.status == Some(JobStatus::default()) => {
+            ("CREATE", None | Some("")) if status.is_none_or(|status| *status == empty) => {
                 checker.create(&object)
             }
             ("CREATE", None | Some("")) => checker.stored(&object),

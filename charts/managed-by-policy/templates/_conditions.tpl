@@ -84,7 +84,7 @@ True for requests to the main resource. (list KINDS SETTINGS)
     {{- $paths = append $paths (printf "request.kind.group == %q && request.kind.kind == %q ? %s :" .group .kind $stored) -}}
   {{- end -}}
   {{- range .versions -}}
-    {{- if $kind.reservedValue -}}{{- $_ := set $reserved (printf "%s/%s" $kind.group .) $kind.reservedValue -}}{{- end -}}
+    {{- if and $kind.status $kind.reservedValue -}}{{- $_ := set $reserved (printf "%s/%s" $kind.group .) $kind.reservedValue -}}{{- end -}}
   {{- end -}}
 {{- end -}}
 {{- $stored := append (uniq $paths) (include "managed-by.cel" (list "oldObject" "spec.managedBy")) | join "\n  " -}}
