@@ -32,9 +32,10 @@ pub struct WriteCheckLayer {
     checker: Arc<Checker>,
 }
 
+/// Evaluates the releases in which `managedBy` is on by default.
 impl Default for WriteCheckLayer {
     fn default() -> Self {
-        Self::new(ReleaseSet::all())
+        Self::new(ReleaseSet::with_managed_by_on_by_default())
     }
 }
 
@@ -79,8 +80,8 @@ impl WriteCheckLayer {
         })
     }
 
-    /// Returns the findings that make a release, or known early patch releases of it, deny a write, and the errors of server-side applies
-    /// and strategic merge patches that the API server itself rejects as invalid. Each starts with the method and path of the write.
+    /// Returns the findings that make a release, or known early patch releases of it, deny a write, and the API server's own errors if it
+    /// rejects a status, a server-side apply or a strategic merge patch as invalid. Each starts with the method and path of the write.
     pub fn failures(&self) -> Vec<String> {
         self.checker.record().failures.clone()
     }
@@ -88,6 +89,30 @@ impl WriteCheckLayer {
     /// Returns the writes that the layer could not evaluate, each with the reason.
     pub fn not_evaluated(&self) -> Vec<String> {
         self.checker.record().not_evaluated.clone()
+    }
+
+    /// Checks that at least one write was evaluated, that each write with rules was evaluated, and that no release denies one.
+    ///
+    /// # Panics
+    /// If this is not true. The message lists the failures.
+    #[track_caller]
+    pub fn assert_conforms(&self) {
+        let (failures, not_evaluated) = (self.failures(), self.not_evaluated());
+        assert!(
+            failures.is_empty(),
+            "denied writes:\n{}",
+            failures.join("\n")
+        );
+        assert!(
+            not_evaluated.is_empty(),
+            "writes that were not evaluated:\n{}",
+            not_evaluated.join("\n")
+        );
+        assert_ne!(
+            self.evaluated_count(),
+            0,
+            "no write was evaluated: the code under test uses another client"
+        );
     }
 
     /// Returns the number of evaluated writes. If it is 0, the code under test uses another client, or no write could be evaluated.
@@ -167,7 +192,9 @@ where
             }
             let request = Request::from_parts(parts, Req::from(sent));
             let response = send(&inner, request).await?;
-            if !is_computed {
+            let is_rejected =
+                write.is_status && response.status() == StatusCode::UNPROCESSABLE_ENTITY;
+            if !is_computed && !is_rejected {
                 return Ok(response.map(Either::Left));
             }
             let (parts, body) = response.into_parts();

@@ -337,3 +337,35 @@ async fn a_watch_passes_through() {
     let frame = response.into_body().frame().await.unwrap().unwrap();
     assert_eq!(frame.into_data().unwrap(), "{}\n");
 }
+
+/// The API server denies a status that the layer accepts, for example because of a newer release.
+#[tokio::test]
+async fn status_that_the_api_server_rejects_is_a_failure() {
+    let mut server = Server::new(job(&json!({})));
+    server.result = (
+        422,
+        json!({"kind": "Status", "message": "from the API server"}),
+    );
+    let checks = WriteCheckLayer::default();
+    let (code, _) = server
+        .call(&checks, ("PUT", STATUS, ""), &job(&running(1)))
+        .await;
+    assert_eq!(code, 422);
+    assert_eq!(
+        checks.failures(),
+        [format!("PUT {STATUS}: from the API server")]
+    );
+    let assertion = std::panic::catch_unwind(|| checks.assert_conforms());
+    assert!(assertion.is_err());
+}
+
+#[tokio::test]
+async fn layer_without_a_failure_conforms() {
+    let server = Server::new(job(&json!({})));
+    let checks = WriteCheckLayer::default();
+    assert!(std::panic::catch_unwind(|| checks.assert_conforms()).is_err());
+    server
+        .call(&checks, ("PUT", STATUS, ""), &job(&running(1)))
+        .await;
+    checks.assert_conforms();
+}

@@ -14,6 +14,12 @@ impl ReleaseSet {
         Self::since(Release::OLDEST)
     }
 
+    /// Returns the releases in which the feature gate `JobManagedBy` is on by default: 1.32 and newer. Without the gate, 1.30 and 1.31 drop
+    /// `managedBy` from new Jobs.
+    pub const fn with_managed_by_on_by_default() -> Self {
+        Self::since(Release::V1_32_6)
+    }
+
     /// Returns a release and all newer ones.
     pub const fn since(release: Release) -> Self {
         Self(Self::of(Release::ALL).0 & !Self::bit(release).wrapping_sub(1))
