@@ -65,12 +65,17 @@ impl Recording {
                     .rsplit_once('-')
                     .is_none_or(|(prefix, _)| prefix != name)
         });
-        assert_eq!(list.len(), before - 1);
+        assert_eq!(list.len(), before.saturating_sub(1));
         self
     }
 
     fn time(&self, seconds_ago: i64) -> String {
-        (self.limits.now - TimeDelta::seconds(seconds_ago)).to_rfc3339()
+        let time = TimeDelta::seconds(seconds_ago);
+        self.limits
+            .now
+            .checked_sub_signed(time)
+            .unwrap()
+            .to_rfc3339()
     }
 
     fn cluster(&self) -> Cluster {
@@ -424,7 +429,8 @@ fn a_lease_that_is_not_renewed_stalls() {
     recording.assert("builtin-long", Stalled, "renewed its Lease 2m ago");
     recording.assert("running", Healthy, "on w1");
     recording.assert("builtin", Finished, "");
-    recording.limits.now += TimeDelta::seconds(100);
+    let later = TimeDelta::seconds(100);
+    recording.limits.now = recording.limits.now.checked_add_signed(later).unwrap();
     let status = recording.assert("running", Stalled, "Kueue renewed its Lease 2m ago");
     assert_eq!(status.chain.len(), 5);
     recording.assert("c-badqueue", Orphaned, "LocalQueue lqq does not exist");
