@@ -15,6 +15,8 @@ mod tekton;
 mod trainer;
 pub(crate) mod transitions;
 
+use std::borrow::Cow;
+
 use crate::upstream::names::is_valid_managed_by;
 use status::StatusProfile;
 
@@ -241,7 +243,8 @@ pub(crate) static KINDS: &[&Kind<'static>] = &[
 /// Labels that known controllers require.
 ///
 /// Source: Kueue 0.18.4 and 0.19.2, `ReconcileGenericJob`: a job without a queue is ignored, or its Workload is never admitted.
-pub static REQUIRED_LABELS: &[(&str, &[&str])] = &[(MULTIKUEUE, &[QUEUE_NAME])];
+pub static REQUIRED_LABELS: &[(&str, &[Cow<'static, str>])] =
+    &[(MULTIKUEUE, &[Cow::Borrowed(QUEUE_NAME)])];
 
 /// `QueueLabel` of Kueue. Kueue sets it to `default` in namespaces with a LocalQueue of that name.
 pub const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";

@@ -206,7 +206,7 @@ impl<'a> Settings<'a> {
     pub(crate) fn required_labels(
         &self,
         controller: &str,
-    ) -> Result<Vec<Cow<'a, str>>, SettingsErrors> {
+    ) -> Result<Cow<'a, [Cow<'a, str>]>, SettingsErrors> {
         let mut listed = self.listed_controllers().iter();
         let entry = listed.find(|(name, _)| name == controller);
         // Other keys of the entry don't matter, and validating the kinds would be expensive.
@@ -216,11 +216,10 @@ impl<'a> Settings<'a> {
             let entry = Path::Key(&PATH, controller);
             let path = Path::Member(&entry, "required_labels");
             let labels = parser.parse_string_list(list, &path, &LABELS_LIST);
-            return parser.finish(labels);
+            return parser.finish(Cow::Owned(labels));
         }
         let known = REQUIRED_LABELS.iter().find(|(name, _)| *name == controller);
-        let labels = known.map_or(&[][..], |(_, labels)| labels);
-        Ok(labels.iter().map(|label| Cow::Borrowed(*label)).collect())
+        Ok(Cow::Borrowed(known.map_or(&[], |(_, labels)| labels)))
     }
 
     /// Returns the listed controllers that objects of a kind in a namespace may be delegated to.

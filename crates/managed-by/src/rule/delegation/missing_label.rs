@@ -1,6 +1,7 @@
 //! `delegation/missing-label`
 
 use super::Delegated;
+use crate::decode::Raw;
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::FieldError;
 use crate::kind::{FieldLocation, METADATA_LABELS, QUEUE_NAME};
@@ -35,9 +36,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         }
     };
     let settings = context.settings;
-    for label in settings.required_labels(controller)? {
-        let value = labels.and_then(|labels| labels.member(&label)?.string());
-        if value.is_some_and(|value| !value.is_empty()) || delegated.is_owned() {
+    for label in settings.required_labels(controller)?.iter() {
+        if labels.is_some_and(|labels| has_label(labels, label)) || delegated.is_owned() {
             continue;
         }
         let mut hint = "";
@@ -59,4 +59,30 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         findings.push(error.with_short_detail(brief));
     }
     Ok(())
+}
+
+/// Returns true if labels contain a key with a value that is not empty. Decoding the labels would add 3% to the fuel of a create, so
+/// this searches compact JSON without escapes as text.
+fn has_label(labels: Raw<'_>, key: &str) -> bool {
+    let decode = || {
+        let value = labels.member(key).and_then(Raw::string);
+        value.is_some_and(|value| !value.is_empty())
+    };
+    let text = labels.as_str().as_bytes();
+    if text.contains(&b'\\') {
+        return decode();
+    }
+    let mut parts = text.split(|b| *b == b'"').skip(1);
+    let mut found = false;
+    while let Some(name) = parts.next() {
+        let (Some(b":"), Some(value), Some(b"," | b"}")) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            return decode();
+        };
+        if name == key.as_bytes() {
+            found = !value.is_empty();
+        }
+    }
+    found
 }
