@@ -246,7 +246,7 @@ pub(crate) static KINDS: &[&Kind<'static>] = &[
 pub static REQUIRED_LABELS: &[(&str, &[Cow<'static, str>])] =
     &[(MULTIKUEUE, &[Cow::Borrowed(QUEUE_NAME)])];
 
-/// `QueueLabel` of Kueue. Kueue sets it to `default` in namespaces with a LocalQueue of that name.
+/// `QueueLabel` of Kueue. Kueue sets it to `default` in namespaces with a `LocalQueue` of that name.
 pub const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
 
 /// Path of an object's own labels.
