@@ -163,7 +163,7 @@ func parsed(t testing.TB, settings json.RawMessage) (value any) {
 }
 
 // covered are the rules that the policies enforce.
-var covered = regexp.MustCompile(`^(managed-by/(format|immutable|reserved|reserved-domain|wrong-kind|pruned-version|allowed|delegation)|status-writer/(delegated|builtin))$`)
+var covered = regexp.MustCompile(`^(managed-by/(format|immutable|reserved|reserved-domain|wrong-kind|pruned-version|allowed|delegation)|delegation/(missing-label|short-ttl|ignored-field)|status-writer/(delegated|builtin))$`)
 
 // violated returns the rules that a policy reports.
 func violated(t testing.TB, validator validating.Validator, attributes *admission.VersionedAttributes, settings json.RawMessage, limit int64) ([]string, error) {
