@@ -39,7 +39,7 @@ func ptr[T any](value T) *T { return &value }
 // delegated returns a Job that is delegated to MultiKueue.
 func delegated() *batchv1.Job {
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "default"},
+		ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "default", Labels: map[string]string{"kueue.x-k8s.io/queue-name": "team-a"}},
 		Spec:       batchv1.JobSpec{ManagedBy: ptr("kueue.x-k8s.io/multikueue")},
 	}
 }
