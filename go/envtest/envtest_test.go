@@ -110,7 +110,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 	server := start(t)
 	plain, release := server.WithWatch, server.release
 	r := recorded.New(t.Context())
-	checked := managedbyclient.New(r, plain, managedbyclient.WithReleases(release))
+	checked := managedbyclient.New(r, plain, managedby.WithReleases(release))
 
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	end := metav1.NewTime(now.Add(time.Minute))
@@ -221,7 +221,7 @@ func TestSameAsTheAPIServer(t *testing.T) {
 func TestApplyDryRun(t *testing.T) {
 	server := start(t)
 	r := recorded.New(t.Context())
-	checked := managedbyclient.New(r, server.WithWatch, managedbyclient.WithReleases(managedby.V1_30))
+	checked := managedbyclient.New(r, server.WithWatch, managedby.WithReleases(managedby.V1_30))
 	job := delegated("pi")
 	if err := server.Create(t.Context(), job); err != nil {
 		t.Fatal(err)

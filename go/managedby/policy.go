@@ -24,6 +24,9 @@ type Policy struct {
 // Option configures a [Policy].
 type Option func(*Policy) error
 
+// TestOption marks the options that test packages such as managedbyclient accept besides their own.
+func (Option) TestOption() {}
+
 // WithSettings sets the policy's settings as JSON or YAML, by default {}. They have the same keys as in a Kubewarden manifest:
 // https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/reference/settings.md. For invalid settings, New returns an error with
 // the problems, at most 50.

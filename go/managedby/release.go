@@ -34,6 +34,12 @@ func AllReleases() Releases {
 	return Releases{V1_30, V1_31, V1_32_6, V1_32_9, V1_32, V1_33_2, V1_33_5, V1_33, V1_34_1, V1_34, V1_35, V1_36_1, V1_36, V1_37}
 }
 
+// WithManagedByOnByDefault returns the releases in which the JobManagedBy feature gate is on by default, 1.32 and newer, oldest first. Tests
+// with managedbyclient evaluate them by default. 1.30 and 1.31 drop managedBy unless the gate is on.
+func WithManagedByOnByDefault() Releases {
+	return Since(V1_32)
+}
+
 // Since returns a release and all newer ones, oldest first; nil if the release is not supported. A minor release such as [V1_33] includes all
 // of its patch releases.
 func Since(release Release) Releases {

@@ -9,6 +9,8 @@
 // A write that a release would deny is not sent, and the code under test gets the API server's error. A server-side apply is sent
 // first and its result checked, because only the API server can compute it.
 //
+// The releases, settings and user are options of package managedby: managedbyclient.New(t, c, managedby.WithReleases(managedby.V1_36)).
+//
 // Each finding is reported once. When a test ends, it logs how many writes were checked, and fails if there were none.
 package managedbyclient
 
@@ -20,7 +22,6 @@ import (
 	"slices"
 	"testing"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -33,40 +34,35 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// Option configures the checks.
-type Option func(*writeChecker)
+// Option configures the checks: an option of this package, or of [managedby.New], such as [managedby.WithReleases],
+// [managedby.WithSettings] and [managedby.WithUser]. The default releases are [managedby.WithManagedByOnByDefault].
+type Option interface{ TestOption() }
 
-// WithReleases sets the releases to check. The default is all releases.
-func WithReleases(releases ...managedby.Release) Option {
-	return func(w *writeChecker) { w.options = append(w.options, managedby.WithReleases(releases...)) }
-}
+type option func(*writeChecker)
 
-// WithSettings sets the policy's settings as JSON or YAML, for example custom kinds, status writers, or the enforcement of rules.
-// See [managedby.WithSettings].
-func WithSettings(settings []byte) Option {
-	return func(w *writeChecker) { w.options = append(w.options, managedby.WithSettings(settings)) }
-}
-
-// WithUser sets the user that makes the writes, for settings that list status writers.
-func WithUser(user authenticationv1.UserInfo) Option {
-	return func(w *writeChecker) { w.options = append(w.options, managedby.WithUser(user)) }
-}
+func (option) TestOption() {}
 
 // WithReader sets the reader that fetches stored objects. Pass an uncached reader if the client reads from a cache.
 func WithReader(reader client.Reader) Option {
-	return func(w *writeChecker) { w.reader = reader }
+	return option(func(w *writeChecker) { w.reader = reader })
 }
 
 // WithFailHandler sets the function that fails a test of another framework, so that its summary has the line of the code under test.
 // For Ginkgo, pass its Fail: managedbyclient.New(GinkgoT(), c, managedbyclient.WithFailHandler(Fail)).
 func WithFailHandler(fail func(message string, callerSkip ...int)) Option {
-	return func(w *writeChecker) { w.report.Fail = fail }
+	return option(func(w *writeChecker) { w.report.Fail = fail })
 }
 
 // AllowNoWrites permits a test in which no write is checked. Without this option, such a test fails, because its code probably uses
 // another client.
 func AllowNoWrites() Option {
-	return func(w *writeChecker) { w.allowNoWrites = true }
+	return option(func(w *writeChecker) { w.allowNoWrites = true })
+}
+
+// FailOnIgnoredChanges fails the test if the API server ignores a change: of the status in Update or Patch, or of the spec in a write of
+// the status. Without this option, such changes are written to standard error at the end of the test.
+func FailOnIgnoredChanges() Option {
+	return option(func(w *writeChecker) { w.failOnIgnored = true })
 }
 
 // VerifyTestMain runs the tests of a package, and exits. The exit code is 1 if a test fails, or if a write that a release denies is made
@@ -127,9 +123,19 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 // and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	w := &writeChecker{report: report.Options{Located: true}, callSite: report.CallersLine()}
-	for _, option := range options {
-		option(w)
+	w := &writeChecker{
+		report: report.Options{Located: true}, callSite: report.CallersLine(),
+		options: []managedby.Option{managedby.WithReleases(managedby.WithManagedByOnByDefault()...)},
+	}
+	for _, o := range options {
+		switch o := o.(type) {
+		case option:
+			o(w)
+		case managedby.Option:
+			w.options = append(w.options, o)
+		default:
+			t.Errorf("managedbyclient: unsupported option %T", o)
+		}
 	}
 	w.t = report.New(t, w.report)
 	var err error

@@ -142,7 +142,7 @@ func TestWritesAreChecked(t *testing.T) {
 }
 
 func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
-	options := []managedbyclient.Option{managedbyclient.WithReleases(managedby.Since(managedby.V1_31)...)}
+	options := []managedbyclient.Option{managedby.WithReleases(managedby.Since(managedby.V1_31)...)}
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if form == "built with Funcs" {
 		return builder.WithInterceptorFuncs(managedbyclient.Funcs(r, options...)).Build()
@@ -264,6 +264,12 @@ func TestWriteAfterTheEnd(t *testing.T) {
 	}
 }
 
+// isSet reports whether runAgain set an environment variable.
+func isSet(variable string) bool {
+	name, value, _ := strings.Cut(variable, "=")
+	return os.Getenv(name) == value
+}
+
 // runAgain runs tests of this program with an environment variable, and returns the output.
 func runAgain(t *testing.T, tests, variable string) (string, error) {
 	t.Helper()
@@ -369,7 +375,7 @@ func TestUnstructured(t *testing.T) {
 	for _, rules := range []string{`{}`, `{"status/outcome-changed":"off"}`} {
 		r := recorded.New(t.Context())
 		completed := jobSet("Completed")
-		settings := managedbyclient.WithSettings([]byte(`{"rules":` + rules + `}`))
+		settings := managedby.WithSettings([]byte(`{"rules":` + rules + `}`))
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(completed).WithStatusSubresource(completed).Build(), settings)
 		err := c.Status().Update(t.Context(), jobSet("Failed"))
 		if denied := rules == `{}`; apierrors.IsInvalid(err) != denied || (len(r.Failures) == 1) != denied {
@@ -379,10 +385,10 @@ func TestUnstructured(t *testing.T) {
 }
 
 func TestUser(t *testing.T) {
-	settings := managedbyclient.WithSettings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
+	settings := managedby.WithSettings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
 	for _, name := range []string{"runner", "ana"} {
 		r := recorded.New(t.Context())
-		user := managedbyclient.WithUser(authenticationv1.UserInfo{Username: name})
+		user := managedby.WithUser(authenticationv1.UserInfo{Username: name})
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), settings, user)
 		obj := get(t, c)
 		obj.Status.Active = 1
@@ -435,14 +441,14 @@ func TestReader(t *testing.T) {
 	r := recorded.New(t.Context())
 	obj := get(t, store)
 	obj.Status.Ready = ptr[int32](1)
-	releases := managedbyclient.WithReleases(managedby.V1_36)
+	releases := managedby.WithReleases(managedby.V1_36)
 	if err := managedbyclient.New(r, empty, releases, managedbyclient.WithReader(store)).Status().Update(t.Context(), obj); !apierrors.IsInvalid(err) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestInvalidOptions(t *testing.T) {
-	for _, option := range []managedbyclient.Option{managedbyclient.WithReleases("1.29"), managedbyclient.WithSettings([]byte("{"))} {
+	for _, option := range []managedbyclient.Option{managedby.WithReleases("1.29"), managedby.WithSettings([]byte("{"))} {
 		r := recorded.New(t.Context())
 		managedbyclient.Funcs(r, option)
 		if len(r.Failures) != 1 {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync/atomic"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -17,11 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	kjson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
+	patches "github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/patch"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
@@ -34,18 +32,21 @@ type writeChecker struct {
 	reader        client.Reader
 	policy        *managedby.Policy
 	allowNoWrites bool
+	failOnIgnored bool
 	// callSite is the file and line that created the checker.
 	callSite string
 	// writes counts the writes that reached the checker, and checked the evaluated ones.
 	writes, checked atomic.Int64
+	ignored         ignoredChanges
 }
 
 // summarize logs the number of checked writes. If there are none, it fails the test, unless the test failed or was skipped, or
 // AllowNoWrites is set.
 func (w *writeChecker) summarize() {
 	w.t.Helper()
+	w.ignored.report()
 	writes, checked := w.writes.Load(), w.checked.Load()
-	if checked > 0 || w.allowNoWrites || failedOrSkipped(w.t.T) {
+	if checked > 0 || w.allowNoWrites || report.FailedOrSkipped(w.t.T) {
 		w.t.Summarize(false, fmt.Sprintf("managedbyclient: checked %d of %d writes", checked, writes))
 		return
 	}
@@ -57,15 +58,6 @@ func (w *writeChecker) summarize() {
 		reason = w.callSite + ": " + reason
 	}
 	w.t.Summarize(true, reason+". If that is expected, use managedbyclient.AllowNoWrites()")
-}
-
-// failedOrSkipped reports whether a test failed or was skipped.
-func failedOrSkipped(t managedbytest.T) bool {
-	state, ok := t.(interface {
-		Failed() bool
-		Skipped() bool
-	})
-	return ok && (state.Failed() || state.Skipped())
 }
 
 func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.Object, write func() error) error {
@@ -86,21 +78,32 @@ func (w *writeChecker) update(ctx context.Context, c client.Client, subResource 
 	w.t.Helper()
 	w.writes.Add(1)
 	kind, old := w.stored(ctx, c, subResource, obj)
+	method := methodName("Update", subResource)
+	if isUncheckedSubResource(subResource) {
+		return write()
+	}
 	// The API server checks for conflicts before it validates a write.
 	if old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion() {
-		return write()
+		return w.unchecked(ctx, method, subResource, kind, old, obj, write)
+	}
+	if err := verifyUpdatedUID(kind, old, obj); err != nil {
+		return err
 	}
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
 	}
-	method := methodName("Update", subResource)
 	if err := w.check(ctx, method, change); err != nil {
 		return err
 	}
-	sent := statusOf(obj)
-	err := write()
-	if err == nil && subResource == "" {
-		w.logIgnoredStatus(method, kind, old, sent, obj)
+	field := ignoredField(subResource)
+	sent := fieldOf(obj, field)
+	if obj.GetResourceVersion() == "" && field == specField {
+		// The code did not read the object, so its spec is a placeholder.
+		sent = nil
+	}
+	err := w.send(ctx, method, subResource, kind, obj, write)
+	if err == nil {
+		w.reportIgnored(method, field, kind, old, sent, obj)
 	}
 	return err
 }
@@ -121,13 +124,20 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 		}
 		return w.applyAndCheck(ctx, c, a, write)
 	}
-	if old == nil {
+	if isUncheckedSubResource(subResource) {
 		return write()
+	}
+	if old == nil {
+		return w.unchecked(ctx, method, subResource, kind, old, obj, write)
 	}
 	patched, err := preview(c.Scheme(), kind, old, obj, patch)
 	// The client returns errors for invalid and stale patches.
 	if err != nil || patched.GetResourceVersion() != old.GetResourceVersion() {
-		return write()
+		return w.unchecked(ctx, method, subResource, kind, old, obj, write)
+	}
+	if err := verifyPatchedIdentity(kind, old, patched); err != nil {
+		w.rejected(ctx, method, kind, old, err)
+		return err
 	}
 	change := managedby.Change{
 		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: patched, OldObject: old,
@@ -135,36 +145,56 @@ func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource s
 	if err := w.check(ctx, method, change); err != nil {
 		return err
 	}
-	err = write()
-	if err == nil && subResource == "" && !dryRun {
-		w.logIgnoredStatus(method, kind, old, statusOf(patched), obj)
+	err = w.send(ctx, method, subResource, kind, obj, write)
+	if err == nil && !dryRun {
+		field := ignoredField(subResource)
+		w.reportIgnored(method, field, kind, old, fieldOf(patched, field), obj)
 	}
 	return err
 }
 
-// logIgnoredStatus logs that the API server ignored a changed status in a write of the main resource.
-func (w *writeChecker) logIgnoredStatus(method string, kind schema.GroupVersionKind, old client.Object, sent any, returned client.Object) {
+// send makes a write that passed the check. If the API server denies it, the test fails, even if the code under test ignores the error.
+func (w *writeChecker) send(ctx context.Context, method, subResource string, kind schema.GroupVersionKind, obj client.Object, write func() error) error {
 	w.t.Helper()
-	before := statusOf(old)
-	if sent != nil && !reflect.DeepEqual(sent, before) && reflect.DeepEqual(statusOf(returned), before) {
-		w.t.Logf("%s of %s %v: the changed status is ignored: use Status().%s", method, kind.Kind, client.ObjectKeyFromObject(old), method)
+	err := write()
+	if subResource == managedby.StatusSubresource && apierrors.IsInvalid(err) {
+		w.rejected(ctx, method, kind, obj, err)
+	}
+	return err
+}
+
+// rejected fails the test because of the API server's response, if the policy has rules for the kind.
+func (w *writeChecker) rejected(ctx context.Context, method string, kind schema.GroupVersionKind, obj client.Object, err error) {
+	w.t.Helper()
+	if w.hasRules(ctx, kind, obj) {
+		w.t.Errorf("%s of %s %v: the API server denied the write: %v", method, kind.Kind, client.ObjectKeyFromObject(obj), err)
 	}
 }
 
-// statusOf returns the status as decoded JSON; nil if there is none.
-func statusOf(obj client.Object) any {
-	text, err := json.Marshal(obj)
-	if err != nil {
+// unchecked makes a write whose stored object could not be read. The test fails if the write succeeds, because then a current read would
+// have returned the object.
+func (w *writeChecker) unchecked(ctx context.Context, method, subResource string, kind schema.GroupVersionKind, old, obj client.Object, write func() error) error {
+	w.t.Helper()
+	sent := obj.GetResourceVersion()
+	if err := w.send(ctx, method, subResource, kind, obj, write); err != nil {
+		return err
+	}
+	if !w.hasRules(ctx, kind, obj) {
 		return nil
 	}
-	u, err := decode(text)
-	if err != nil {
-		return nil
+	read := "does not find the object"
+	if old != nil {
+		read = fmt.Sprintf("returns resourceVersion %s instead of %s", old.GetResourceVersion(), sent)
 	}
-	if status, ok := u.Object[managedby.StatusSubresource].(map[string]any); ok && len(status) > 0 {
-		return status
-	}
+	w.t.Errorf("%s of %s %v: the write succeeded but was not checked, because the client's Get %s: pass a reader without a cache to managedbyclient.WithReader",
+		method, kind.Kind, client.ObjectKeyFromObject(obj), read)
 	return nil
+}
+
+// hasRules reports whether the policy has rules for a kind.
+func (w *writeChecker) hasRules(ctx context.Context, kind schema.GroupVersionKind, obj client.Object) bool {
+	findings, err := w.policy.Check(context.WithoutCancel(ctx), managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: obj})
+	return err == nil && findings.Evaluated
 }
 
 // apply checks a server-side apply of obj that sends body.
@@ -175,7 +205,7 @@ func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource s
 	if err != nil {
 		return err
 	}
-	named, err := decode(text)
+	named, err := patches.Decode(text)
 	if err != nil {
 		return err
 	}
@@ -215,9 +245,11 @@ func (w *writeChecker) applyAndCheck(ctx context.Context, c client.Client, a ser
 	case isUncheckedSubResource(a.subResource):
 		return err
 	case apierrors.IsInvalid(err):
-		// The API server denied it for its own release. The other releases are reported to the test.
-		if result, err := a.preview(); err == nil {
-			_ = w.check(ctx, a.method, a.change(result))
+		// Only the API server can compute the result of an apply, so its response is the finding.
+		if sent, decodeErr := patches.Decode(a.sent); decodeErr == nil {
+			sent.SetNamespace(a.key.Namespace)
+			sent.SetName(a.key.Name)
+			w.rejected(ctx, a.method, a.kind, sent, err)
 		}
 		return err
 	case err != nil:
@@ -248,7 +280,7 @@ func (w *writeChecker) appliedObject(ctx context.Context, c client.Client, a ser
 	}
 	switch {
 	case a.into != nil && !bytes.Equal(before, after):
-		return decode(after)
+		return patches.Decode(after)
 	case a.dryRun:
 		// The fake client returns nothing for a dry run.
 		return a.preview()
@@ -262,7 +294,7 @@ func (w *writeChecker) appliedObject(ctx context.Context, c client.Client, a ser
 // are kept.
 func (a serverSideApply) preview() (client.Object, error) {
 	if a.old == nil {
-		return decode(a.sent)
+		return patches.Decode(a.sent)
 	}
 	text, err := json.Marshal(a.old)
 	if err != nil {
@@ -271,7 +303,7 @@ func (a serverSideApply) preview() (client.Object, error) {
 	if text, err = jsonpatch.MergePatch(text, a.sent); err != nil {
 		return nil, err
 	}
-	return decode(text)
+	return patches.Decode(text)
 }
 
 // stored looks up the stored object; nil if there is none, it cannot be read, or the policy does not check the subresource.
@@ -294,10 +326,10 @@ func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.Gro
 		obj, _ = typed.(client.Object)
 	}
 	if obj == nil {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(kind)
-		obj = u
+		obj = &unstructured.Unstructured{}
 	}
+	// The fake client registers kinds without Go types in the scheme, as empty objects.
+	obj.GetObjectKind().SetGroupVersionKind(kind)
 	var reader client.Reader = c
 	if w.reader != nil {
 		reader = w.reader
@@ -321,32 +353,12 @@ func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj clie
 	if err != nil {
 		return nil, err
 	}
-	switch patch.Type() {
-	case types.MergePatchType:
-		text, err = jsonpatch.MergePatch(text, data)
-	case types.JSONPatchType:
-		var operations jsonpatch.Patch
-		if operations, err = jsonpatch.DecodePatch(data); err == nil {
-			text, err = operations.Apply(text)
-		}
-	case types.StrategicMergePatchType:
-		var schemaOf runtime.Object
-		if schemaOf, err = scheme.New(kind); err == nil {
-			text, err = strategicpatch.StrategicMergePatch(text, data, schemaOf)
-		}
-	default:
-		err = fmt.Errorf("unknown patch type %q", patch.Type())
-	}
+	stored, err := patches.Decode(text)
 	if err != nil {
 		return nil, err
 	}
-	return decode(text)
-}
-
-// decode decodes an object and preserves integers.
-func decode(text []byte) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	return object, kjson.Unmarshal(text, &object.Object)
+	stored.SetGroupVersionKind(kind)
+	return patches.Apply(scheme, stored, patch.Type(), data)
 }
 
 // check checks a change and reports its findings to the test. It returns the error that the API server would return, or nil if no

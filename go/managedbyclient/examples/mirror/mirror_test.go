@@ -73,7 +73,7 @@ func run(t *testing.T, checked managedbytest.T, r mirror.Reconciler, releases ma
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pi"},
 			Spec:       batchv1.JobSpec{ManagedBy: &controller, Suspend: &yes, Parallelism: &one, Completions: &one},
 		}).
-		WithInterceptorFuncs(managedbyclient.Funcs(checked, managedbyclient.WithReleases(releases...))).
+		WithInterceptorFuncs(managedbyclient.Funcs(checked, managedby.WithReleases(releases...))).
 		Build()
 	key := client.ObjectKey{Namespace: "default", Name: "pi"}
 	// step returns false if a write was denied, which is a failure of checked.

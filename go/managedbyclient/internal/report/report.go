@@ -170,6 +170,15 @@ func isTestingType(t testing.TB) bool {
 	}
 }
 
+// FailedOrSkipped reports whether a test failed or was skipped.
+func FailedOrSkipped(t managedbytest.T) bool {
+	state, ok := t.(interface {
+		Failed() bool
+		Skipped() bool
+	})
+	return ok && (state.Failed() || state.Skipped())
+}
+
 // CallersLine returns file and line of the code that called a client: the innermost frame whose function matches no prefix in
 // skipped. It is empty if there is no such frame.
 func CallersLine() string {
@@ -198,8 +207,12 @@ func caller() (runtime.Frame, int) {
 var skipped = []string{
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient.",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/",
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbytransport.",
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbyreactor.",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest.",
 	"sigs.k8s.io/controller-runtime/",
+	"k8s.io/client-go/",
+	"net/http.",
 	"runtime.",
 	"testing.",
 	"github.com/onsi/ginkgo/",

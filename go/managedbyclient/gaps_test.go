@@ -1,0 +1,212 @@
+package managedbyclient_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+)
+
+// TestCachedClient writes through a client whose cache is empty or outdated. A write that succeeds without a check fails the test, if the kind
+// has rules.
+func TestCachedClient(t *testing.T) {
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "default"}}
+	for name, cached := range map[string]func(client.Object) error{
+		"empty": func(obj client.Object) error {
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "jobs"}, obj.GetName())
+		},
+		"outdated": func(obj client.Object) error {
+			obj.SetResourceVersion("1")
+			return nil
+		},
+	} {
+		store := fake.NewClientBuilder().WithObjects(job(), other.DeepCopy()).Build()
+		cache := interceptor.NewClient(store, interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
+				if err := c.Get(ctx, key, obj, options...); err != nil {
+					return err
+				}
+				return cached(obj)
+			},
+		})
+		for _, write := range []struct {
+			method string
+			make   func(c client.Client, obj *batchv1.Job) error
+		}{
+			{"Status().Update", func(c client.Client, obj *batchv1.Job) error { return c.Status().Update(t.Context(), obj) }},
+			{"Status().Patch", func(c client.Client, obj *batchv1.Job) error {
+				old := obj.DeepCopy()
+				obj.Status.Failed++
+				return c.Status().Patch(t.Context(), obj, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+			}},
+			{"Update", func(c client.Client, obj *batchv1.Job) error {
+				if err := c.Update(t.Context(), other.DeepCopy()); err != nil {
+					return err
+				}
+				return c.Update(t.Context(), obj)
+			}},
+		} {
+			r := recorded.New(t.Context())
+			if err := write.make(managedbyclient.New(r, cache), get(t, store)); err != nil {
+				t.Errorf("%s: %v", write.method, err)
+			}
+			want := write.method + " of Job default/pi: the write succeeded but was not checked"
+			if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], want) || !strings.HasPrefix(r.Failures[0], "gaps_test.go:") {
+				t.Errorf("%s cache, %s: got failures %q, want %q", name, write.method, r.Failures, want)
+			}
+			r = recorded.New(t.Context())
+			if err := write.make(managedbyclient.New(r, cache, managedbyclient.WithReader(store)), get(t, store)); err != nil || len(r.Failures) != 0 {
+				t.Errorf("%s cache, %s, WithReader: %v, failures %q", name, write.method, err, r.Failures)
+			}
+		}
+	}
+}
+
+// TestRejectedByServer swallows a 422 of the API server. The test still fails.
+func TestRejectedByServer(t *testing.T) {
+	invalid := func() error {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "pi", field.ErrorList{field.Required(field.NewPath("status", "x"), "from the server")})
+	}
+	strict := interceptor.Funcs{
+		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+			return invalid()
+		},
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return invalid()
+		},
+		SubResourceApply: func(context.Context, client.Client, string, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+			return invalid()
+		},
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return invalid()
+		},
+	}
+	stored := job()
+	// An apply without `active` removes the field, which a merge would keep.
+	stored.Status = batchv1.JobStatus{StartTime: &start, Active: 2, Ready: ptr[int32](1)}
+	for method, write := range map[string]func(c client.Client, obj *batchv1.Job) error{
+		"Status().Update": func(c client.Client, obj *batchv1.Job) error { return c.Status().Update(t.Context(), obj) },
+		"Status().Patch": func(c client.Client, obj *batchv1.Job) error {
+			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"status":{"active":3}}`)))
+		},
+		"Status().Apply": func(c client.Client, _ *batchv1.Job) error {
+			status := applybatchv1.JobStatus().WithStartTime(start).WithReady(1)
+			return c.Status().Apply(t.Context(), applybatchv1.Job("pi", "default").WithStatus(status), client.FieldOwner("test"))
+		},
+		"Apply": func(c client.Client, _ *batchv1.Job) error {
+			return c.Apply(t.Context(), applybatchv1.Job("pi", "default").WithLabels(map[string]string{"a": "b"}), client.FieldOwner("test"))
+		},
+	} {
+		store := fake.NewClientBuilder().WithObjects(stored.DeepCopy()).Build()
+		r := recorded.New(t.Context())
+		c := managedbyclient.New(r, interceptor.NewClient(store, strict))
+		if err := write(c, get(t, store)); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: got error %v, want the server's", method, err)
+		}
+		want := method + ` of Job default/pi: the API server denied the write: Job.batch "pi" is invalid: status.x: Required value: from the server`
+		if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], want) {
+			t.Errorf("%s: got failures %q, want %q", method, r.Failures, want)
+		}
+	}
+}
+
+// TestIgnoredSpec changes the spec in writes of the status.
+func TestIgnoredSpec(t *testing.T) {
+	for method, write := range map[string]func(c client.Client, old, new *batchv1.Job) error{
+		"Update": func(c client.Client, _, new *batchv1.Job) error { return c.Status().Update(t.Context(), new) },
+		"Patch": func(c client.Client, old, new *batchv1.Job) error {
+			return c.Status().Patch(t.Context(), new, client.MergeFrom(old))
+		},
+	} {
+		for _, fails := range []bool{false, true} {
+			r := recorded.New(t.Context())
+			var options []managedbyclient.Option
+			if fails {
+				options = append(options, managedbyclient.FailOnIgnoredChanges())
+			}
+			c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), options...)
+			old := get(t, c)
+			new := old.DeepCopy()
+			new.Spec.Suspend, new.Status.Active = ptr(true), 1
+			if err := write(c, old, new); err != nil {
+				t.Error(err)
+			}
+			want := "Status()." + method + " of Job default/pi: the changed spec is ignored: use " + method
+			found := r.Logs
+			if fails {
+				found = r.Failures
+			}
+			if len(r.Logs)+len(r.Failures) != 1 || len(found) != 1 || !strings.HasSuffix(found[0], want) {
+				t.Errorf("%s: logs %q, failures %q", method, r.Logs, r.Failures)
+			}
+		}
+	}
+}
+
+// TestIgnoredChangesAreVisible runs a passing test without -v.
+func TestIgnoredChangesAreVisible(t *testing.T) {
+	const variable = "IGNORED_CHANGES=yes"
+	if isSet(variable) {
+		c := managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build())
+		for range 2 {
+			obj := get(t, c)
+			obj.Status.Active = 1
+			if err := c.Update(t.Context(), obj); err != nil {
+				t.Error(err)
+			}
+		}
+		return
+	}
+	output, err := runAgain(t, "^TestIgnoredChangesAreVisible$", variable)
+	if err != nil || !strings.Contains(output, ": Update of Job default/pi: the changed status is ignored: use Status().Update (2 times)\n") {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
+// TestAnotherObject writes another UID or name. The API server rejects that before it validates the status.
+func TestAnotherObject(t *testing.T) {
+	stored := job()
+	stored.UID = "1"
+	for name, test := range map[string]struct {
+		write   func(c client.Client, obj *batchv1.Job) error
+		matches func(error) bool
+		text    string
+		fails   bool
+	}{
+		"update of a recreated object": {func(c client.Client, obj *batchv1.Job) error {
+			obj.UID, obj.Status.Ready = "2", ptr[int32](1)
+			return c.Status().Update(t.Context(), obj)
+		}, apierrors.IsConflict, `Operation cannot be fulfilled on jobs.batch "pi": Precondition failed: UID in precondition: 2, UID in object meta: 1`, false},
+		"patch of the UID": {func(c client.Client, obj *batchv1.Job) error {
+			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"2"},"status":{"ready":1}}`)))
+		}, apierrors.IsInvalid, `Job.batch "pi" is invalid: metadata.uid: Invalid value: "2": field is immutable`, true},
+		"patch of the name": {func(c client.Client, obj *batchv1.Job) error {
+			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"name":"e"},"status":{"ready":1}}`)))
+		}, apierrors.IsInvalid, `Job.batch "pi" is invalid: metadata.name: Invalid value: "e": field is immutable`, true},
+	} {
+		r := recorded.New(t.Context())
+		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(stored.DeepCopy()).Build())
+		err := test.write(c, get(t, c))
+		if !test.matches(err) || err.Error() != test.text || (len(r.Failures) != 0) != test.fails {
+			t.Errorf("%s: got error %v, failures %q", name, err, r.Failures)
+		}
+		if strings.Contains(strings.Join(r.Failures, ""), "status.") {
+			t.Errorf("%s: finding about the status: %q", name, r.Failures)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// Package patch computes the results of patches.
+package patch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// Apply returns the result of a patch other than a server-side apply. A strategic merge patch needs the kind's Go type in the scheme.
+func Apply(scheme *runtime.Scheme, old *unstructured.Unstructured, patchType types.PatchType, data []byte) (*unstructured.Unstructured, error) {
+	text, err := json.Marshal(old)
+	if err != nil {
+		return nil, err
+	}
+	switch patchType {
+	case types.MergePatchType:
+		text, err = jsonpatch.MergePatch(text, data)
+	case types.JSONPatchType:
+		var operations jsonpatch.Patch
+		if operations, err = jsonpatch.DecodePatch(data); err == nil {
+			text, err = operations.Apply(text)
+		}
+	case types.StrategicMergePatchType:
+		var typed runtime.Object
+		if typed, err = scheme.New(old.GroupVersionKind()); err == nil {
+			text, err = strategicpatch.StrategicMergePatch(text, data, typed)
+		}
+	default:
+		err = fmt.Errorf("unknown patch type %q", patchType)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Decode(text)
+}
+
+// Decode decodes an object and preserves integers.
+func Decode(text []byte) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	if err := kjson.Unmarshal(text, &object.Object); err != nil {
+		return nil, err
+	}
+	if object.Object == nil {
+		return nil, errors.New("expected an object")
+	}
+	return object, nil
+}
