@@ -27,7 +27,7 @@ const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releases", "replay", "re
 const MESSAGE = imported.review(CHANGED).message;
 
 /** Size limits of the module, uncompressed and compressed. */
-const LIMITS = { bytes: 560 * 1024, brotli: 200 * 1024 };
+const LIMITS = { bytes: 576 * 1024, brotli: 208 * 1024 };
 
 test("the module has the recorded size and stays within the limits", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));
