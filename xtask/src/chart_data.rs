@@ -130,7 +130,7 @@ fn library() -> Result<String> {
          # Labels that known controllers require, and the one that Kueue can set itself.\nrequiredLabels: {}\nqueueName: {}\n",
         to_string(newest.as_str())?,
         to_string(multikueue)?,
-        to_string(&BTreeMap::from_iter(REQUIRED_LABELS.iter().copied()))?,
+        to_string(&REQUIRED_LABELS.iter().copied().collect::<BTreeMap<_, _>>())?,
         to_string(QUEUE_NAME)?,
     )?;
     write!(

@@ -121,6 +121,10 @@ impl OptionalDocs {
 /// Profile of a kind: the facts that rules need. Paths are formatted as in messages, with `[]` for each element of a list or map:
 /// `spec.replicatedJobs[].template`.
 #[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about an API"
+)]
 pub struct Kind<'k> {
     pub(crate) group: &'k str,
     /// Served versions that this profile applies to.

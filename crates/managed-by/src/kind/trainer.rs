@@ -1,5 +1,5 @@
-//! `trainer.kubeflow.org`: TrainJob, which creates a JobSet from a TrainingRuntime or ClusterTrainingRuntime, and OptimizationJob, which
-//! creates TrainJobs.
+//! `trainer.kubeflow.org`: TrainJob, which creates a JobSet from a `TrainingRuntime` or `ClusterTrainingRuntime`, and OptimizationJob,
+//! which creates TrainJobs.
 
 use super::status::{
     DualOutcome, FailureReasons, OutcomeProfile, StatusProfile, TerminalStates, condition_true,

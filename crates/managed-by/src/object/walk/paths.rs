@@ -39,7 +39,9 @@ pub(super) fn for_kind<'k>(kind: &'k Kind<'k>) -> Vec<LeafPath<'k>> {
     let mut paths = for_spec(kind);
     paths.push(("metadata", Leaf::Metadata));
     // The metadata has the object's own labels.
-    let template_labels = kind.template_labels_path.filter(|path| *path != METADATA_LABELS);
+    let template_labels = kind
+        .template_labels_path
+        .filter(|path| *path != METADATA_LABELS);
     paths.extend(template_labels.map(|path| (path, Leaf::TemplateLabels)));
     paths.extend(kind.ttl_path.map(|path| (path, Leaf::Ttl)));
     paths.extend(kind.retries_path.map(|path| (path, Leaf::Retries)));

@@ -28,12 +28,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     };
     let Delegated { controller, object } = delegated;
     let path = kind.workload_labels_path();
-    let labels = match path {
-        Some(METADATA_LABELS) => object.metadata.labels,
-        _ => {
-            let custom = object.custom.as_deref();
-            custom.and_then(|custom| custom.template_labels)
-        }
+    let labels = if path == Some(METADATA_LABELS) {
+        object.metadata.labels
+    } else {
+        let custom = object.custom.as_deref();
+        custom.and_then(|custom| custom.template_labels)
     };
     let settings = context.settings;
     for label in settings.required_labels(controller)?.iter() {
