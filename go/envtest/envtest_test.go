@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -27,7 +28,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
@@ -180,6 +180,19 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			job.Spec.ManagedBy = ptr("acme.io/other")
 			return c.Update(ctx, job)
 		}, true},
+		{"patch of the UID", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+			return c.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"2"},"status":{"active":1}}`)))
+		}, true},
+		{"patch of the name", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+			return c.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"name":"other"},"status":{"active":1}}`)))
+		}, true},
+		{"patch of the namespace", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+			return c.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"namespace":"other"},"status":{"active":1}}`)))
+		}, true},
+		{"update of a recreated Job", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
+			job.UID = "2"
+			return update(tooReady)(ctx, c, job)
+		}, false},
 		{"a stale update", func(ctx context.Context, c client.Client, job *batchv1.Job) error {
 			fresh := job.DeepCopy()
 			fresh.Labels = map[string]string{"touched": "yes"}
@@ -204,7 +217,8 @@ func TestSameAsTheAPIServer(t *testing.T) {
 			}
 			plainName, checkedName := fmt.Sprintf("pi-%d-plain", i), fmt.Sprintf("pi-%d-checked", i)
 			plainErr, checkedErr := write(plain, plainName), write(checked, checkedName)
-			if apierrors.IsInvalid(plainErr) != test.denied || apierrors.ReasonForError(checkedErr) != apierrors.ReasonForError(plainErr) || (len(r.Failures) != 0) != test.denied {
+			isDenied := apierrors.IsInvalid(plainErr) || apierrors.IsBadRequest(plainErr)
+			if isDenied != test.denied || apierrors.ReasonForError(checkedErr) != apierrors.ReasonForError(plainErr) || (len(r.Failures) != 0) != test.denied {
 				t.Errorf("kube-apiserver: %v\nchecked:        %v\nfailures:       %v", plainErr, checkedErr, r.Failures)
 			}
 			if !test.denied || strings.Contains(plainErr.Error(), "spec.template") {
@@ -313,39 +327,16 @@ func run(t *testing.T, mgr manager.Manager) {
 
 // TestWebhook evaluates the writes of an unwrapped client for a release other than the API server's.
 func TestWebhook(t *testing.T) {
-	path, fail, none := "/validate", admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
-	server := start(t, &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "managed-by"},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "managed-by.acme.io", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "default", Name: "managed-by", Path: &path}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"batch"}, APIVersions: []string{"v1"}, Resources: []string{"jobs", "jobs/status"}},
-			}},
-		}},
-	})
+	server := start(t, managedbywebhook.Configuration())
 	r := recorded.New(t.Context())
-	mgr, err := manager.New(server.config, manager.Options{
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		WebhookServer: webhook.NewServer(webhook.Options{
-			Host: server.webhook.LocalServingHost, Port: server.webhook.LocalServingPort, CertDir: server.webhook.LocalServingCertDir,
-		}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mgr.GetWebhookServer().Register(path, &admission.Webhook{Handler: managedbywebhook.Handler(r, managedby.WithReleases(managedby.V1_30))})
-	run(t, mgr)
-
+	managedbywebhook.Serve(r, webhook.Options{
+		Host: server.webhook.LocalServingHost, Port: server.webhook.LocalServingPort, CertDir: server.webhook.LocalServingCertDir,
+	}, managedby.WithReleases(managedby.V1_30))
+	// The webhook stops before the API server.
+	t.Cleanup(r.End)
 	job := delegated("pi")
-	for {
-		if err := server.Create(t.Context(), job); err == nil {
-			break
-		} else if !apierrors.IsInternalError(err) {
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond) // Wait until the webhook listens.
+	if err := server.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
 	}
 	now := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	job.Status = batchv1.JobStatus{StartTime: &now, Active: 1, Ready: ptr[int32](1)}
@@ -353,7 +344,7 @@ func TestWebhook(t *testing.T) {
 		t.Fatalf("update to a valid status: got %v, failures %v; want neither", err, r.Failures)
 	}
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"}}
-	err = server.Status().Update(t.Context(), job)
+	err := server.Status().Update(t.Context(), job)
 	if !apierrors.IsInvalid(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueInvalid) || len(r.Failures) != 1 ||
 		!strings.HasPrefix(r.Failures[0], "UPDATE of the status of Job default/pi by ") {
 		t.Errorf("update to a status that 1.30 denies: got %v, failures %v; want Invalid and 1 failure with the request", err, r.Failures)

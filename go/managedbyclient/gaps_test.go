@@ -197,7 +197,7 @@ func TestAnotherObject(t *testing.T) {
 		}, apierrors.IsInvalid, `Job.batch "pi" is invalid: metadata.uid: Invalid value: "2": field is immutable`, true},
 		"patch of the name": {func(c client.Client, obj *batchv1.Job) error {
 			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"name":"e"},"status":{"ready":1}}`)))
-		}, apierrors.IsInvalid, `Job.batch "pi" is invalid: metadata.name: Invalid value: "e": field is immutable`, true},
+		}, apierrors.IsBadRequest, "the name of the object (e) does not match the name on the URL (pi)", true},
 	} {
 		r := recorded.New(t.Context())
 		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(stored.DeepCopy()).Build())

@@ -1,6 +1,8 @@
 package managedbyclient
 
 import (
+	"fmt"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,19 +20,16 @@ func verifyUpdatedUID(kind schema.GroupVersionKind, old, obj client.Object) erro
 
 // verifyPatchedIdentity returns the API server's error for a patch of the name, the namespace or the UID.
 func verifyPatchedIdentity(kind schema.GroupVersionKind, old, patched client.Object) error {
-	var errs field.ErrorList
-	path := field.NewPath("metadata")
-	for _, member := range []struct{ name, before, after string }{
-		{"name", old.GetName(), patched.GetName()},
-		{"namespace", old.GetNamespace(), patched.GetNamespace()},
-		{"uid", string(old.GetUID()), string(patched.GetUID())},
-	} {
-		if member.before != member.after {
-			errs = append(errs, field.Invalid(path.Child(member.name), member.after, "field is immutable"))
-		}
-	}
-	if len(errs) == 0 {
+	switch {
+	case patched.GetName() != old.GetName():
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", patched.GetName(), old.GetName()))
+	case patched.GetNamespace() != old.GetNamespace():
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	case patched.GetUID() != old.GetUID():
+		err := field.Invalid(field.NewPath("metadata", "uid"), string(patched.GetUID()), "field is immutable")
+		// The API server validates the metadata twice.
+		return apierrors.NewInvalid(kind.GroupKind(), old.GetName(), field.ErrorList{err, err})
+	default:
 		return nil
 	}
-	return apierrors.NewInvalid(kind.GroupKind(), old.GetName(), errs)
 }
