@@ -237,6 +237,18 @@ func (p policy) matches(attributes admission.Attributes) bool {
 	return false
 }
 
+// isStored returns true for a create with a status. The API server drops the status before it evaluates policies, and the library
+// takes such a request for a stored object that the audit scanner sends, which has already run.
+func isStored(request *admissionv1.AdmissionRequest) bool {
+	var object struct{ Status any }
+	return request.Operation == admissionv1.Create && json.Unmarshal(request.Object.Raw, &object) == nil && object.Status != nil
+}
+
+// withoutDelegation removes the rules that do not apply to objects with a status.
+func withoutDelegation(rules []string) []string {
+	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return strings.HasPrefix(rule, "delegation/") })
+}
+
 // hasLists reports whether the fields that the matchConditions iterate over are lists, as the schemas of JobSet and AppWrapper require.
 func hasLists(request *admissionv1.AdmissionRequest) bool {
 	for _, raw := range [][]byte{request.Object.Raw, request.OldObject.Raw} {
@@ -306,12 +318,16 @@ func TestPolicies(t *testing.T) {
 				t.Errorf("%s: %v: %s %s", a.Name, err, a.Settings, a.Request)
 				continue
 			}
+			want := side.want
+			if isStored(&request) {
+				got, want = withoutDelegation(got), withoutDelegation(want)
+			}
 			counts[side.action+" compared"]++
 			for _, rule := range got {
 				counts[side.action+" "+rule]++
 			}
-			if !slices.Equal(got, side.want) {
-				t.Errorf("%s: CEL %s %v, the module %v: %s %s", a.Name, side.action, got, side.want, a.Settings, a.Request)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: CEL %s %v, the module %v: %s %s", a.Name, side.action, got, want, a.Settings, a.Request)
 			}
 		}
 	})
