@@ -46,8 +46,8 @@ webhooks:
   denied "$shown" as_ana create --dry-run=server -f - <<<"$(job pi "$TYPO")"
   kubectl delete validatingwebhookconfiguration away
   LIMIT=5 retry eval 'job pi "$DELEGATED" | as_ana create --dry-run=server -f -'
-  assert_no_warning as_ana create -f - <<<"$(job pi "$DELEGATED")"
-  assert_no_warning as_ana create -f - <<<"$(appwrapper pi 'managedBy: kueue.x-k8s.io/multikueue, components: []')"
+  assert_no_warning as_ana create -f - <<<"$(job "pi, $QUEUED" "$DELEGATED")"
+  assert_no_warning as_ana create -f - <<<"$(appwrapper "pi, $QUEUED" 'managedBy: kueue.x-k8s.io/multikueue, components: []')"
 }
 
 @test "a Job that is not delegated is denied, except in Kueue's namespace and for exempt users" {

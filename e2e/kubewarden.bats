@@ -66,7 +66,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 # docs/tasks/policy-server.md
 @test "manifests: in a ClusterAdmissionPolicyGroup, the denial's message is a cause, and a warning is lost" {
   manifest_objects "$ROOT/deploy/worker.yml" | jq 'select(.kind == "ClusterAdmissionPolicy") | .spec as $spec | .kind = "ClusterAdmissionPolicyGroup" | .metadata.name = "group" |
-    .spec = ($spec | {rules, mode: "protect", expression: "ours()", message: "rejected by the group", policies: {ours: {module, settings}}})' | kubectl apply -f -
+    .spec = ($spec | {rules, mode: "protect", expression: "ours()", message: "rejected by the group", policies: {ours: {"module": .module, settings}}})' | kubectl apply -f -
   wait_policies clusteradmissionpolicygroups
   retry assert_prints 'rejected by the group' dry_run_job default ana typo 'managedBy: acme.io/runner'
   run dry_run_job default ana warned 'managedBy: kubernetes.io/job-controler'

@@ -298,6 +298,8 @@ apply_test_crds() {
 # Print an object as one line of YAML: job NAME [SPEC [ANNOTATIONS]], such as job pi 'managedBy: acme.io/runner'. NAME may be followed by more metadata
 # fields. The line is preceded by `---`, because kubectl parses input that starts with a brace as JSON.
 workload() { printf -- '---\n{apiVersion: %s, kind: %s, metadata: {name: %s}, spec: {%s}}\n' "$@"; }
+# Metadata to append to the name of a delegated workload. Without a queue, the policy warns.
+QUEUED='labels: {kueue.x-k8s.io/queue-name: team-a}'
 job() { workload batch/v1 Job "$1" "${2:+$2, }template: $(template "${3:-}")"; }
 # Prints a Job whose metadata is nested by that many levels: nested_job NAME LEVELS [SPEC [FILTER]]
 nested_job() {

@@ -29,7 +29,7 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
 }
 
 @test "create: a delegated Job, and the audit log names the controller" {
-  assert_no_warning as_ana create -f - <<<"$(job delegated "$DELEGATED")"
+  assert_no_warning as_ana create -f - <<<"$(job "delegated, $QUEUED" "$DELEGATED")"
   [ "$(audit_annotation delegated mode)" = Delegated ]
   [ "$(audit_annotation delegated controller)" = '"kueue.x-k8s.io/multikueue"' ]
 }
