@@ -129,7 +129,7 @@ async fn a_mistake_of_the_reconciler_is_found() {
     assert_eq!(
         checks.failures(),
         [
-            "PUT /apis/batch/v1/namespaces/default/jobs/pi/status: 1.31 to 1.37: status.conditions: Invalid value: cannot set \
+            "PUT /apis/batch/v1/namespaces/default/jobs/pi/status: 1.32 to 1.37: status.conditions: Invalid value: cannot set \
           Complete=True condition without the SuccessCriteriaMet=true condition [job-status/complete-without-success-criteria-met]"
         ]
     );

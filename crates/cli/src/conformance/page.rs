@@ -14,9 +14,8 @@ use crate::report::rule_url;
 const STYLE: &str = "
 :root { color-scheme: light dark; --bg: #ffffff; --fg: #1b1f24; --line: #8c959f; --ok: #dcf2e0; --no: #ffdcd7; --un: #eaeef2; }
 @media (prefers-color-scheme: dark) { :root { --bg: #0d1117; --fg: #e6edf3; --line: #6e7681; --ok: #12361c; --no: #5a1712; --un: #21262d; } }
-body { font: 15px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg); margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg); margin: 2rem auto; max-width: 76rem; padding: 0 1rem; overflow-wrap: anywhere; }
 a { color: inherit; }
-h3, li { overflow-wrap: anywhere; }
 .headline { font-size: 1.25rem; font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }

@@ -5,7 +5,7 @@ import { editor, evaluated, JOB, load, outcome, paste, select, subject, usePage 
 
 const onPage = usePage();
 
-const named = (name, managedBy = "kueue.x-k8s.io/multikueue") => JOB.replace("name: pi", `name: ${name}`).replace("kueue.x-k8s.io/multikueue", managedBy);
+const named = (name, managedBy = "acme.io/runner") => JOB.replace("name: pi", `name: ${name}`).replace("kueue.x-k8s.io/multikueue", managedBy);
 const entries = (page) => page.locator(".entries button").allInnerTexts();
 const selected = (page) => page.locator('.entries [aria-pressed="true"]').innerText();
 

@@ -37,7 +37,7 @@ test("every example gets the library's verdict", async () => {
 
 test("a typo shows the warning, the underline and the rule while typing", async (t) => {
   await onPage(async (page) => {
-    await paste(page, JOB);
+    await paste(page, JOB.replace("metadata:", "metadata:\n  labels: {kueue.x-k8s.io/queue-name: team-a}"));
     assert.match(await outcome(page), /^Allowed$/);
     assert.equal(await page.locator(".cm-lintRange-warning").count(), 0);
     await page.getByText("kueue.x-k8s.io/multikueue", { exact: true }).first().click();
