@@ -34,7 +34,7 @@ pub(crate) fn markup(report: &ConformanceReport) -> Markup {
         .saturating_mul(CHARACTER)
         .saturating_add(16);
     let open = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"22\" role=\"img\" aria-label=\"{text}\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"22\" viewBox=\"0 0 {width} 22\" role=\"img\" aria-label=\"{text}\">"
     );
     html! {
         (PreEscaped(open))

@@ -16,6 +16,7 @@ const STYLE: &str = "
 @media (prefers-color-scheme: dark) { :root { --bg: #0d1117; --fg: #e6edf3; --line: #6e7681; --ok: #12361c; --no: #5a1712; --un: #21262d; } }
 body { font: 15px/1.5 system-ui, sans-serif; background: var(--bg); color: var(--fg); margin: 2rem auto; max-width: 76rem; padding: 0 1rem; overflow-wrap: anywhere; }
 a { color: inherit; }
+svg { max-width: 100%; height: auto; }
 .headline { font-size: 1.25rem; font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
