@@ -52,7 +52,7 @@ impl Object<'_> {
 
     /// Returns the full name, with a default namespace if the kind may have one. An object with `generateName` is named `prefix-*`.
     pub fn full_name(&self, namespace: &str) -> ObjectRef {
-        let mut name = ObjectRef::new(&self.state);
+        let mut name = self.state.object_ref();
         if name.namespace.is_empty() && self.known_kind().is_none_or(Kind::is_namespaced) {
             namespace.clone_into(&mut name.namespace);
         }

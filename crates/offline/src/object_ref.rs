@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::record::State;
-
 /// The identity of an object: kind, namespace and name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayObject"))]
@@ -23,17 +21,6 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// Returns the name of an object in a state.
-    pub(crate) fn new(state: &State<'_>) -> Self {
-        Self {
-            group: state.group.to_string(),
-            version: state.version.to_string(),
-            kind: state.kind.to_string(),
-            namespace: state.metadata.namespace.to_string(),
-            name: state.metadata.name.to_string(),
-        }
-    }
-
     /// Returns the kind and group: `Job.batch`, `Pod`.
     pub fn kind_and_group(&self) -> String {
         match &*self.group {

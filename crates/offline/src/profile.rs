@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Profile {
     /// Name, such as `Core`.
     pub name: &'static str,
-    /// What a controller with this profile does.
+    /// Description of a controller with this profile.
     pub title: &'static str,
     /// Transitions that the recording must contain.
     pub transitions: &'static [Transition],

@@ -48,7 +48,7 @@ impl Request<'_> {
 
     /// Returns the name of the object.
     pub fn object_ref(&self) -> ObjectRef {
-        ObjectRef::new(self.state)
+        self.state.object_ref()
     }
 
     /// Builds the library's representation of the request and passes it to a closure.

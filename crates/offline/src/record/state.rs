@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use managed_by::DecodedObject;
 
 use crate::json::{Members, elements, is_equal, string};
+use crate::object_ref::ObjectRef;
 
 /// An object's state at one point of a history.
 #[derive(Debug, Default)]
@@ -41,6 +42,17 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl<'a> State<'a> {
+    /// Returns the identity of the object.
+    pub(crate) fn object_ref(&self) -> ObjectRef {
+        ObjectRef {
+            group: self.group.to_string(),
+            version: self.version.to_string(),
+            kind: self.kind.to_string(),
+            namespace: self.metadata.namespace.to_string(),
+            name: self.metadata.name.to_string(),
+        }
+    }
+
     /// Parses a JSON object.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         Some(Self::new(text, &Members::parse(text)?, None))

@@ -290,7 +290,7 @@ fn no_previous_state<'c>(state: &State<'_>) -> Task<'c> {
 }
 
 fn skip<'c>(state: &State<'_>, reason: SkipReason, text: &str) -> Task<'c> {
-    Task::Skip(ObjectRef::new(state), SkippedRecord::new(reason, text))
+    Task::Skip(state.object_ref(), SkippedRecord::new(reason, text))
 }
 
 /// Returns the UID of the deleted object in a `Status`.

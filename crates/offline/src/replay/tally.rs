@@ -87,7 +87,7 @@ impl Tally {
                 return None;
             }
             Task::Unsupported(state) => {
-                let kind = ObjectRef::new(state).kind_and_group();
+                let kind = state.object_ref().kind_and_group();
                 increment(self.unsupported.entry(kind).or_default());
                 return None;
             }
@@ -96,7 +96,7 @@ impl Tally {
             }
             Task::Evaluate(recorded) => recorded,
         };
-        let object = ObjectRef::new(recorded.request.state);
+        let object = recorded.request.object_ref();
         let position = position(recorded.time());
         let mut report = match result?
             .map_err(|e| e.to_string())
