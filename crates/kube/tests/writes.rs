@@ -355,15 +355,27 @@ async fn status_that_the_api_server_rejects_is_a_failure() {
         checks.failures(),
         [format!("PUT {STATUS}: from the API server")]
     );
-    let assertion = std::panic::catch_unwind(|| checks.assert_conforms());
-    assert!(assertion.is_err());
+    assert_eq!(
+        panic_message(&checks),
+        format!("denied writes:\nPUT {STATUS}: from the API server")
+    );
+}
+
+/// Returns the message with which [`WriteCheckLayer::assert_conforms`] panics.
+fn panic_message(checks: &WriteCheckLayer) -> String {
+    let panic = std::panic::catch_unwind(|| checks.assert_conforms()).unwrap_err();
+    let message = panic.downcast_ref::<String>().cloned();
+    message.unwrap_or_else(|| (*panic.downcast_ref::<&str>().unwrap()).to_owned())
 }
 
 #[tokio::test]
 async fn layer_without_a_failure_conforms() {
     let server = Server::new(job(&json!({})));
     let checks = WriteCheckLayer::default();
-    assert!(std::panic::catch_unwind(|| checks.assert_conforms()).is_err());
+    assert_eq!(
+        panic_message(&checks),
+        "no write was evaluated: the code under test uses another client"
+    );
     server
         .call(&checks, ("PUT", STATUS, ""), &job(&running(1)))
         .await;
