@@ -13,128 +13,25 @@
 )]
 
 mod expected;
+mod manifest;
 mod objects;
 
+use std::array;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::sync::{LazyLock, Mutex};
-use std::{array, env};
+use std::fs;
 
-use cel::parser::Parser;
-use cel::{Context, IdedExpr, Value as Cel};
 use expect_test::expect_file;
 use managed_by::{Kind, kinds};
 use managed_by_parity::{trace, vector};
+use managed_by_testing::examples;
 use managed_by_testing::library::{ValidationResponse, validate};
 use managed_by_testing::objects::request;
-use managed_by_testing::{examples, root};
-use serde::Deserialize as _;
 use serde_json::{Value, from_str, json};
 
 use expected::{MAX_ELEMENTS, WRITERS, at, calls_webhook, is_delegated, kind_of};
+use manifest::{Manifest, is_malformed, manifest, manifests};
 use objects::{objects, put, statuses};
-
-/// Settings and match conditions of a manifest.
-struct Manifest {
-    name: &'static str,
-    settings: Value,
-    conditions: Vec<IdedExpr>,
-}
-
-/// Reads the policy in a manifest.
-fn spec(name: &str) -> Value {
-    let directory = match name {
-        "pods" => "deploy",
-        _ => "charts/managed-by-policy/tests/rendered",
-    };
-    let text = fs::read_to_string(root(format!("{directory}/{name}.yml"))).unwrap();
-    let documents = serde_yaml_ng::Deserializer::from_str(&text);
-    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
-    let policy = documents.find(|document| document["kind"] == "ClusterAdmissionPolicy");
-    policy.unwrap()["spec"].take()
-}
-
-fn manifest(name: &'static str, settings: Value) -> Manifest {
-    let spec = spec(name);
-    let conditions = spec["matchConditions"].as_array().unwrap().iter();
-    let names: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
-    // Fails if a condition is added or renamed.
-    let expected: &[&str] = match name {
-        "pods" => &["controlled-by-job"],
-        _ => &["managed-by-changed", "status-update-checked"],
-    };
-    assert_eq!(names, expected, "{name}");
-    let parse = |condition: &Value| {
-        let parser = Parser::default().enable_optional_syntax(true);
-        parser
-            .parse(condition["expression"].as_str().unwrap())
-            .unwrap()
-    };
-    Manifest {
-        name,
-        settings,
-        conditions: conditions.map(parse).collect(),
-    }
-}
-
-/// Returns the manifests of policies for workloads.
-fn manifests() -> Vec<Manifest> {
-    let names = ["management", "worker", "hybrid"].into_iter();
-    let mut manifests: Vec<_> = names
-        .map(|name| manifest(name, spec(name)["settings"].clone()))
-        .collect();
-    // With default settings.
-    manifests.push(manifest("hybrid", json!({})));
-    manifests
-}
-
-/// File for the evaluated requests, which `make match-conditions-upstream` compares with upstream's matcher.
-static MATCH_CASES: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
-    let path = env::var_os("MATCH_CASES")?;
-    Some(Mutex::new(File::create(path).unwrap()))
-});
-
-impl Manifest {
-    /// Returns true if kube-apiserver calls the webhook. An error counts as true, because `failurePolicy: Fail` rejects the request.
-    fn matches(&self, request: &Value) -> bool {
-        let matches = self.evaluate(request);
-        if let Some(cases) = &*MATCH_CASES
-            && !is_malformed(request)
-        {
-            let case = json!({"manifest": self.name, "matches": matches, "request": request});
-            let line = format!("{case}\n");
-            cases.lock().unwrap().write_all(line.as_bytes()).unwrap();
-        }
-        matches
-    }
-
-    fn evaluate(&self, request: &Value) -> bool {
-        let mut context = Context::default();
-        for (name, value) in [
-            ("object", &request["object"]),
-            ("oldObject", &request["oldObject"]),
-            ("request", request),
-        ] {
-            context.add_variable(name, value).unwrap();
-        }
-        let is_true = |condition: &IdedExpr| match Cel::resolve(condition, &context) {
-            Ok(Cel::Bool(value)) => value,
-            Ok(other) => panic!("{}: {other:?}", self.name),
-            Err(error) => {
-                assert!(is_malformed(request), "{}: {error}: {request}", self.name);
-                true
-            }
-        };
-        self.conditions.iter().all(is_true)
-    }
-}
-
-/// Returns true if kube-apiserver would reject the object before it calls webhooks.
-fn is_malformed(request: &Value) -> bool {
-    validate(request, &json!({})).code == Some(400)
-}
 
 /// Returns the request as kube-apiserver sends it, without an empty subresource and with `requestKind`.
 fn sent(mut request: Value) -> Value {

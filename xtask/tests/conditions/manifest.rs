@@ -1,0 +1,113 @@
+//! The policies' match conditions, evaluated as kube-apiserver does.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::sync::{LazyLock, Mutex};
+
+use cel::parser::Parser;
+use cel::{Context, IdedExpr, Value as Cel};
+use managed_by_testing::library::validate;
+use managed_by_testing::root;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+/// Settings and match conditions of a manifest.
+pub(super) struct Manifest {
+    pub(super) name: &'static str,
+    pub(super) settings: Value,
+    conditions: Vec<IdedExpr>,
+}
+
+/// Reads the policy in a manifest.
+pub(super) fn spec(name: &str) -> Value {
+    let directory = match name {
+        "pods" => "deploy",
+        _ => "charts/managed-by-policy/tests/rendered",
+    };
+    let text = fs::read_to_string(root(format!("{directory}/{name}.yml"))).unwrap();
+    let documents = serde_yaml_ng::Deserializer::from_str(&text);
+    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
+    let policy = documents.find(|document| document["kind"] == "ClusterAdmissionPolicy");
+    policy.unwrap()["spec"].take()
+}
+
+pub(super) fn manifest(name: &'static str, settings: Value) -> Manifest {
+    let spec = spec(name);
+    let conditions = spec["matchConditions"].as_array().unwrap().iter();
+    let names: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
+    // Fails if a condition is added or renamed.
+    let expected: &[&str] = match name {
+        "pods" => &["controlled-by-job"],
+        _ => &["managed-by-changed", "status-update-checked"],
+    };
+    assert_eq!(names, expected, "{name}");
+    let parse = |condition: &Value| {
+        let parser = Parser::default().enable_optional_syntax(true);
+        parser
+            .parse(condition["expression"].as_str().unwrap())
+            .unwrap()
+    };
+    Manifest {
+        name,
+        settings,
+        conditions: conditions.map(parse).collect(),
+    }
+}
+
+/// Returns the manifests of policies for workloads.
+pub(super) fn manifests() -> Vec<Manifest> {
+    let names = ["management", "worker", "hybrid"].into_iter();
+    let mut manifests: Vec<_> = names
+        .map(|name| manifest(name, spec(name)["settings"].clone()))
+        .collect();
+    // With default settings.
+    manifests.push(manifest("hybrid", json!({})));
+    manifests
+}
+
+/// File for the evaluated requests, which `make match-conditions-upstream` compares with upstream's matcher.
+static MATCH_CASES: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
+    let path = env::var_os("MATCH_CASES")?;
+    Some(Mutex::new(File::create(path).unwrap()))
+});
+
+impl Manifest {
+    /// Returns true if kube-apiserver calls the webhook. An error counts as true, because `failurePolicy: Fail` rejects the request.
+    pub(super) fn matches(&self, request: &Value) -> bool {
+        let matches = self.evaluate(request);
+        if let Some(cases) = &*MATCH_CASES
+            && !is_malformed(request)
+        {
+            let case = json!({"manifest": self.name, "matches": matches, "request": request});
+            let line = format!("{case}\n");
+            cases.lock().unwrap().write_all(line.as_bytes()).unwrap();
+        }
+        matches
+    }
+
+    pub(super) fn evaluate(&self, request: &Value) -> bool {
+        let mut context = Context::default();
+        for (name, value) in [
+            ("object", &request["object"]),
+            ("oldObject", &request["oldObject"]),
+            ("request", request),
+        ] {
+            context.add_variable(name, value).unwrap();
+        }
+        let is_true = |condition: &IdedExpr| match Cel::resolve(condition, &context) {
+            Ok(Cel::Bool(value)) => value,
+            Ok(other) => panic!("{}: {other:?}", self.name),
+            Err(error) => {
+                assert!(is_malformed(request), "{}: {error}: {request}", self.name);
+                true
+            }
+        };
+        self.conditions.iter().all(is_true)
+    }
+}
+
+/// Returns true if kube-apiserver would reject the object before it calls webhooks.
+pub(super) fn is_malformed(request: &Value) -> bool {
+    validate(request, &json!({})).code == Some(400)
+}
