@@ -1,50 +1,26 @@
 //! Evaluates recorded writes for every release, and collects the results for the report.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use managed_by::{
     AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Rule,
     Settings, evaluate, exercised_rules, rules, with_kind,
 };
 use managed_by_offline::Operation;
-use managed_by_offline::profile::{CORE, Profile, Transitions, is_finished, is_suspended, profile};
+use managed_by_offline::profile::{CORE, Profile, Transitions, profile};
 use managed_by_offline::replay::RejectedWrite;
 use serde_json::{Map, Value};
 
 use super::coverage::{Coverage, profile_results};
+use super::history::{HistoryBuilder, WriteLocation, WriteObjects, recorded_write};
 use super::report::{
-    ConformanceReport, Denial, FieldChange, ObjectHistory, Outcome, OutcomeProblem, Provenance,
-    RecordedWrite, Rejection, ReleaseResult, RuleResult, UnfinishedObject,
+    ConformanceReport, ObjectHistory, Outcome, Provenance, Rejection, ReleaseResult, RuleResult,
+    UnfinishedObject,
 };
+use super::tracked_object::TrackedObject;
 
-/// Maximum number of allowed writes in a history before each denied one.
-const MAX_ALLOWED_WRITES: usize = 10;
-/// Maximum number of denied writes in a history.
-const MAX_DENIED_WRITES: usize = 20;
 /// Maximum number of objects with a history.
 const MAX_OBJECTS: usize = 100;
-/// Number of rejections of the same object, without an accepted write between them, that count as a loop.
-const MIN_REPEATED_REJECTIONS: u64 = 3;
-
-/// Location of a write in a recording.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct WriteLocation {
-    /// File name.
-    pub(crate) source: String,
-    /// Line number, from 1.
-    pub(crate) line: u64,
-    /// Time of the write, if recorded.
-    pub(crate) time: Option<String>,
-}
-
-/// Formats as `watch.ndjson:17`.
-impl fmt::Display for WriteLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source, self.line)
-    }
-}
-
 /// Builder of a report about a controller's writes.
 #[derive(Debug)]
 pub(crate) struct ReportBuilder<'s> {
@@ -73,26 +49,6 @@ pub(crate) struct ReportBuilder<'s> {
     other_objects: BTreeSet<String>,
     /// Transitions of all Jobs.
     transitions: Transitions,
-}
-
-/// State of an object of the controller.
-#[derive(Debug, Default)]
-struct TrackedObject {
-    name: String,
-    /// `kind` of the request.
-    kind: Value,
-    last: Value,
-    last_location: String,
-    transitions: Transitions,
-    /// Number of rejections since the last accepted write.
-    rejections: u64,
-}
-
-#[derive(Debug, Default)]
-struct HistoryBuilder {
-    writes: Vec<RecordedWrite>,
-    omitted: u64,
-    shown: usize,
 }
 
 impl<'s> ReportBuilder<'s> {
@@ -446,29 +402,6 @@ impl<'s> ReportBuilder<'s> {
     }
 }
 
-impl TrackedObject {
-    fn is_job(&self) -> bool {
-        let member = |name: &str| self.kind.get(name).and_then(Value::as_str);
-        member("group") == Some("batch") && member("kind") == Some("Job")
-    }
-
-    /// Returns why the object did not reach an end, or [`None`] if it did, or waits.
-    fn problem(&self) -> Option<OutcomeProblem> {
-        let status = self.last.get("status").and_then(Value::as_object);
-        if self.rejections >= MIN_REPEATED_REJECTIONS {
-            Some(OutcomeProblem::RejectedRepeatedly)
-        } else if is_suspended(&self.last) {
-            None
-        } else if status.is_none_or(Map::is_empty) {
-            Some(OutcomeProblem::StatusNeverWritten)
-        } else if self.is_job() && !is_finished(&self.last) {
-            Some(OutcomeProblem::NotFinished)
-        } else {
-            None
-        }
-    }
-}
-
 /// Counts the results of a write by rule and release. A rejected write exercises only the rules that deny it.
 fn count_results(
     all: &mut BTreeMap<&'static str, Vec<ReleaseResult>>,
@@ -513,28 +446,6 @@ impl ReleaseResult {
     }
 }
 
-/// The objects of a write.
-struct WriteObjects<'v> {
-    /// Stored object; `null` for a create.
-    old: &'v Value,
-    /// New object.
-    new: &'v Value,
-    /// True for the subresource `status`.
-    is_status: bool,
-}
-
-impl<'v> WriteObjects<'v> {
-    /// Reads the objects of an admission request.
-    fn from_request(request: &'v Value) -> Self {
-        let member = |name: &str| request.get(name).unwrap_or(&Value::Null);
-        Self {
-            old: member("oldObject"),
-            new: member("object"),
-            is_status: member("subResource") == "status",
-        }
-    }
-}
-
 /// Returns the name of the written object, such as `Job.batch team-a/pi`.
 fn object_name(kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
     let mut object = kind.name().to_owned();
@@ -574,79 +485,5 @@ fn reconciler_of(
         Ok(())
     } else {
         Err(owner.to_owned())
-    }
-}
-
-impl HistoryBuilder {
-    /// Adds a write to the history within the limits, and drops the oldest allowed one if there are too many. A write that is
-    /// rejected like the one before it is only counted.
-    fn add(&mut self, write: RecordedWrite) {
-        if write.is_allowed() {
-            let is_allowed = |write: &&RecordedWrite| write.is_allowed();
-            let allowed = self.writes.iter().rev().take_while(is_allowed).count();
-            if allowed >= MAX_ALLOWED_WRITES {
-                let first = self.writes.len().saturating_sub(allowed);
-                self.writes.remove(first);
-                self.omitted = self.omitted.saturating_add(1);
-            }
-        } else {
-            if let Some(last) = self.writes.last_mut()
-                && write.rejected.is_some()
-                && last.rejected == write.rejected
-            {
-                last.repeated = last.repeated.saturating_add(1);
-                return;
-            }
-            self.shown = self.shown.saturating_add(1);
-            if self.shown > MAX_DENIED_WRITES {
-                self.omitted = self.omitted.saturating_add(1);
-                return;
-            }
-        }
-        self.writes.push(write);
-    }
-}
-
-fn recorded_write(
-    write: &WriteObjects<'_>,
-    location: &WriteLocation,
-    denials: &[&MergedFinding<'_>],
-    rejected: Option<Rejection>,
-) -> RecordedWrite {
-    let is_in_status = denials
-        .iter()
-        .any(|finding| finding.path().starts_with("status"));
-    let denials: Vec<Denial> = denials
-        .iter()
-        .map(|finding| Denial {
-            rule: finding.rule().id(),
-            releases: finding.releases(),
-            message: finding.message(),
-        })
-        .collect();
-    let operation = match (write.old.is_null(), write.is_status) {
-        (true, _) => "created",
-        (false, true) => "status updated",
-        (false, false) => "updated",
-    };
-    let field = if write.is_status || is_in_status {
-        "status"
-    } else {
-        "spec"
-    };
-    let value = |object: &Value| object.get(field).cloned().unwrap_or_default();
-    let change = (!denials.is_empty() || rejected.is_some()).then(|| FieldChange {
-        field,
-        before: value(write.old),
-        after: value(write.new),
-    });
-    RecordedWrite {
-        location: location.to_string(),
-        time: location.time.clone(),
-        operation,
-        rejected,
-        repeated: 0,
-        denials,
-        change,
     }
 }

@@ -5,7 +5,7 @@ use managed_by_offline::profile::{PROFILES, Profile, STATUS, Transitions};
 
 use super::report::{MissingPart, Outcome, ProfileResult, RuleResult};
 
-/// What the writes exercised.
+/// Rules and transitions that the writes exercised.
 pub(super) struct Coverage<'c> {
     /// Evaluated releases.
     pub(super) releases: ReleaseSet,

@@ -13,11 +13,14 @@ mod badge;
 mod builder;
 mod coverage;
 mod diff;
+mod history;
 mod markdown;
 mod page;
 mod report;
+mod tracked_object;
 
-pub(crate) use builder::{ReportBuilder, WriteLocation};
+pub(crate) use builder::ReportBuilder;
+pub(crate) use history::WriteLocation;
 pub(crate) use report::ConformanceReport;
 
 #[cfg(test)]

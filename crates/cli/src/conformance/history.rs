@@ -1,0 +1,135 @@
+//! The history of an object in the report: its denied and rejected writes, with the allowed ones before them.
+
+use std::fmt;
+
+use managed_by::MergedFinding;
+use serde_json::Value;
+
+use super::report::{Denial, FieldChange, RecordedWrite, Rejection};
+
+/// Maximum number of allowed writes in a history before each denied one.
+const MAX_ALLOWED_WRITES: usize = 10;
+/// Maximum number of denied writes in a history.
+const MAX_DENIED_WRITES: usize = 20;
+
+/// Location of a write in a recording.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct WriteLocation {
+    /// File name.
+    pub(crate) source: String,
+    /// Line number, from 1.
+    pub(crate) line: u64,
+    /// Time of the write, if recorded.
+    pub(crate) time: Option<String>,
+}
+
+/// Formats as `watch.ndjson:17`.
+impl fmt::Display for WriteLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source, self.line)
+    }
+}
+
+/// The objects of a write.
+pub(super) struct WriteObjects<'v> {
+    /// Stored object; `null` for a create.
+    pub(super) old: &'v Value,
+    /// New object.
+    pub(super) new: &'v Value,
+    /// True for the subresource `status`.
+    pub(super) is_status: bool,
+}
+
+impl<'v> WriteObjects<'v> {
+    /// Reads the objects of an admission request.
+    pub(super) fn from_request(request: &'v Value) -> Self {
+        let member = |name: &str| request.get(name).unwrap_or(&Value::Null);
+        Self {
+            old: member("oldObject"),
+            new: member("object"),
+            is_status: member("subResource") == "status",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct HistoryBuilder {
+    pub(super) writes: Vec<RecordedWrite>,
+    pub(super) omitted: u64,
+    pub(super) shown: usize,
+}
+
+impl HistoryBuilder {
+    /// Adds a write to the history within the limits, and drops the oldest allowed one if there are too many. A write that is
+    /// rejected like the one before it is only counted.
+    pub(super) fn add(&mut self, write: RecordedWrite) {
+        if write.is_allowed() {
+            let is_allowed = |write: &&RecordedWrite| write.is_allowed();
+            let allowed = self.writes.iter().rev().take_while(is_allowed).count();
+            if allowed >= MAX_ALLOWED_WRITES {
+                let first = self.writes.len().saturating_sub(allowed);
+                self.writes.remove(first);
+                self.omitted = self.omitted.saturating_add(1);
+            }
+        } else {
+            if let Some(last) = self.writes.last_mut()
+                && write.rejected.is_some()
+                && last.rejected == write.rejected
+            {
+                last.repeated = last.repeated.saturating_add(1);
+                return;
+            }
+            self.shown = self.shown.saturating_add(1);
+            if self.shown > MAX_DENIED_WRITES {
+                self.omitted = self.omitted.saturating_add(1);
+                return;
+            }
+        }
+        self.writes.push(write);
+    }
+}
+
+/// Describes a write for the report, with the changed field if it is denied or rejected.
+pub(super) fn recorded_write(
+    write: &WriteObjects<'_>,
+    location: &WriteLocation,
+    denials: &[&MergedFinding<'_>],
+    rejected: Option<Rejection>,
+) -> RecordedWrite {
+    let is_in_status = denials
+        .iter()
+        .any(|finding| finding.path().starts_with("status"));
+    let denials: Vec<Denial> = denials
+        .iter()
+        .map(|finding| Denial {
+            rule: finding.rule().id(),
+            releases: finding.releases(),
+            message: finding.message(),
+        })
+        .collect();
+    let operation = match (write.old.is_null(), write.is_status) {
+        (true, _) => "created",
+        (false, true) => "status updated",
+        (false, false) => "updated",
+    };
+    let field = if write.is_status || is_in_status {
+        "status"
+    } else {
+        "spec"
+    };
+    let value = |object: &Value| object.get(field).cloned().unwrap_or_default();
+    let change = (!denials.is_empty() || rejected.is_some()).then(|| FieldChange {
+        field,
+        before: value(write.old),
+        after: value(write.new),
+    });
+    RecordedWrite {
+        location: location.to_string(),
+        time: location.time.clone(),
+        operation,
+        rejected,
+        repeated: 0,
+        denials,
+        change,
+    }
+}
