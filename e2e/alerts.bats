@@ -1,4 +1,4 @@
-# Tests the chart's Prometheus rules with promtool: e2e/alerts.yml has the cases. Its series of the API server are those of a real one, under the names that
+# Tests the chart's Prometheus rules with promtool: e2e/alerts.yml has the cases. The series of the API server come from a real one, under the names that
 # Kubewarden gives the webhooks. server.bats compares PolicyServer's series.
 load lib
 
@@ -37,7 +37,7 @@ rendered_rules() {
   rendered_rules --set namespaced=true | test_rules "s/clusterwide-managed-by-pods/kw.cap.managed-by-pods/; s/clusterwide-managed-by\([^-]\)/kw.ap.team-a.managed-by\1/"
 }
 
-@test "the series of the cases are those of kube-apiserver" {
+@test "kube-apiserver has the series of the cases" {
   require_programs etcd kube-apiserver policy-server kubectl jq openssl curl
   start_cluster cluster --authorization-mode=AlwaysAllow
   export KUBECONFIG=$RUN/cluster/kubeconfig

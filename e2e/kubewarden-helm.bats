@@ -98,7 +98,7 @@ helm_test() {
   jq -r 'select(.kind == "Pod") | .spec.containers[0].args[0]' hooks.json | sed "s|^account=.*|account=$account|" |
     KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=${server##*:} sh
 }
-@test "helm test: in mode protect, the API server denies its Job; it fails if nobody does" {
+@test "helm test: in mode protect, the API server denies its Job; it fails if the Job is accepted" {
   retry assert_prints 'enforced: the API server denied the Job' helm_test
   [ "$status" -eq 0 ]
   # The API server accepts the pod.

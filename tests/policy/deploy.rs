@@ -285,7 +285,7 @@ fn values_in_the_docs_are_accepted() {
     assert!(count >= 4, "{count}");
 }
 
-/// The dashboard has the queries of the recording rules. `e2e/alerts.bats` checks the metrics and labels of the API server, and `e2e/server.bats` those of
+/// The dashboard has the queries of the recording rules. `e2e/alerts.bats` checks the metrics and labels of the API server, and `e2e/server.bats` the ones of
 /// PolicyServer.
 #[test]
 fn dashboard_uses_the_queries_of_the_rules() {

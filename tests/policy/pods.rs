@@ -118,7 +118,7 @@ fn assert_lookup_denied(response: &ValidationResponse, reason: &str) {
     );
 }
 
-/// The texts are those of PolicyServer 1.36.0-beta.1 (`e2e/server.bats`).
+/// The texts come from PolicyServer 1.36.0-beta.1 (`e2e/server.bats`).
 #[test]
 fn unreachable_api_server_warns_or_denies() {
     for text in [

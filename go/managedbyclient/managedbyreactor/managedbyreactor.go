@@ -35,7 +35,7 @@ type Fake interface {
 	Tracker() clienttesting.ObjectTracker
 }
 
-// Prepend checks the writes of a fake client before its other reactors. The options are those of [managedby.New]; the default releases are
+// Prepend checks the writes of a fake client before its other reactors. It accepts the options of [managedby.New]; the default releases are
 // [managedby.WithManagedByOnByDefault].
 func Prepend(t managedbytest.T, fake Fake, options ...managedby.Option) {
 	t.Helper()

@@ -36,7 +36,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// New returns a wrapper for rest.Config.Wrap. The options are those of [managedby.New]; the default releases are
+// New returns a wrapper for rest.Config.Wrap. It accepts the options of [managedby.New]; the default releases are
 // [managedby.WithManagedByOnByDefault].
 func New(t managedbytest.T, options ...managedby.Option) func(http.RoundTripper) http.RoundTripper {
 	t.Helper()

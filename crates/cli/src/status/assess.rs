@@ -19,7 +19,7 @@ const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
 /// as one each.
 const MANY_RETRIES: i64 = 5;
 
-/// Judges a workload.
+/// Evaluates a workload.
 pub(crate) fn assess(object: StoredObject, cluster: &Cluster, limits: &Limits) -> ObjectStatus {
     let mut chain = Vec::new();
     let Finding {
@@ -83,7 +83,7 @@ fn find(
     finding
 }
 
-/// Judges the progress of a workload from its status alone.
+/// Evaluates the progress of a workload from its status alone.
 fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> Finding {
     if !object.has_status && !object.is_suspended {
         if let Some(age) = limits.age_of_evidence(object.created) {

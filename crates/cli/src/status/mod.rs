@@ -1,4 +1,4 @@
-//! Judges stored workloads: who runs each, who wrote its status last, and whether anyone is there.
+//! Evaluates stored workloads: the controller that runs each, the last writer of its status, and a verdict on its progress.
 //!
 //! Everything here is pure: it gets the objects as JSON and the time as a parameter. `command/status` reads them from a cluster.
 //! [`Cluster`] contains what a verdict needs besides the object: the objects of Kueue, and the Leases of controllers.
@@ -34,7 +34,7 @@ pub(crate) enum Verdict {
     Stalled,
     /// The status violates a rule, or two objects disagree.
     Contradicting,
-    /// Someone other than its controller wrote the status last.
+    /// A client other than its controller wrote the status last.
     ForeignWriter,
     /// An object that the verdict depends on could not be read.
     Unchecked,
@@ -65,7 +65,7 @@ impl Verdict {
         }
     }
 
-    /// Returns true if somebody has to act.
+    /// Returns true if a user or an admin must act.
     pub(crate) fn is_problem(self) -> bool {
         !matches!(self, Self::Unchecked | Self::Healthy | Self::Finished)
     }
@@ -117,7 +117,7 @@ pub(crate) struct Link {
     pub(crate) state: String,
 }
 
-/// Judged workload: one row of the table.
+/// Workload with its verdict: one row of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ObjectStatus {
@@ -157,7 +157,7 @@ impl Limits {
     }
 }
 
-/// What the cluster contains besides the workloads.
+/// Objects of the cluster besides the workloads.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
     /// [`None`] if the cluster does not serve Kueue's API.

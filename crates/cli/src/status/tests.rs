@@ -99,8 +99,8 @@ impl Recording {
         cluster
     }
 
-    /// Judges all objects, as a list like kube-apiserver's.
-    fn judge(&self) -> Vec<ObjectStatus> {
+    /// Evaluates all objects, as a list like kube-apiserver's.
+    fn evaluate(&self) -> Vec<ObjectStatus> {
         let mut cluster = self.cluster();
         let settings = Settings::from_json(self.settings.as_bytes()).unwrap();
         let evaluator = Evaluator::new(settings, None);
@@ -119,15 +119,15 @@ impl Recording {
                 cluster.leases.note_write(object.controller(), write.time);
             }
         }
-        let judged = objects.into_iter();
-        judged
+        let evaluated = objects.into_iter();
+        evaluated
             .map(|object| assess(object, &cluster, &self.limits))
             .collect()
     }
 
     fn status(&self, name: &str) -> ObjectStatus {
-        let mut judged = self.judge().into_iter();
-        judged.find(|status| status.object.name == name).unwrap()
+        let mut evaluated = self.evaluate().into_iter();
+        evaluated.find(|status| status.object.name == name).unwrap()
     }
 
     /// Fails unless an object has a verdict, with a reason that contains a text.
@@ -203,7 +203,7 @@ fn recorded_objects_have_the_expected_verdicts() {
             "{name}"
         );
     }
-    assert_eq!(recording.judge().len(), 17);
+    assert_eq!(recording.evaluate().len(), 17);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_delegated_job_has_the_chain_to_its_worker() {
 fn nothing_is_reported_before_the_evidence_is_old() {
     let mut recording = Recording::new();
     recording.limits.after = TimeDelta::hours(1);
-    for status in recording.judge() {
+    for status in recording.evaluate() {
         // Two need no time: a name that no controller has, and a queue that does not exist.
         let is_certain = ["typo", "c-badqueue"].contains(&&*status.object.name);
         assert_eq!(status.verdict.is_problem(), is_certain, "{status:#?}");
@@ -486,6 +486,6 @@ fn hostile_objects_do_no_harm() {
             .unwrap()
             .push(object);
     }
-    // Objects that the library cannot decode are not judged.
-    assert!(recording.judge().len() >= 17);
+    // Objects that the library cannot decode are not evaluated.
+    assert!(recording.evaluate().len() >= 17);
 }

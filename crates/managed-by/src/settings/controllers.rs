@@ -202,7 +202,7 @@ impl<'a> Settings<'a> {
         parser.finish(found)
     }
 
-    /// Returns the keys of the labels that a controller requires: those in its entry, or else those of a known controller.
+    /// Returns the keys of the labels that a controller requires: from its entry, or else from the table of known controllers.
     pub(crate) fn required_labels(
         &self,
         controller: &str,

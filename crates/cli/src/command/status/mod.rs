@@ -1,4 +1,4 @@
-//! `managed-by status`: reads the workloads of a cluster, and judges them with [`crate::status`].
+//! `managed-by status`: reads the workloads of a cluster, and evaluates them with [`crate::status`].
 
 mod client;
 mod resources;
@@ -82,7 +82,7 @@ async fn watch(
     }
 }
 
-/// What to read from which cluster.
+/// Reader of the selected workloads of a cluster.
 struct Reader<'r> {
     client: Client,
     args: &'r StatusArgs,
@@ -144,7 +144,7 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Reads the cluster, and judges every workload.
+    /// Reads the cluster, and evaluates every workload.
     async fn read(&self) -> Result<StatusReport, CliError> {
         let settings = managed_by::Settings::from_json(self.settings.as_bytes());
         let settings = settings.map_err(|problems| CliError::Error(problems.to_string()))?;
@@ -191,8 +191,8 @@ impl<'r> Reader<'r> {
             after: self.args.after,
             writers: self.args.writers(),
         };
-        let judged = objects.into_iter();
-        let mut objects: Vec<_> = judged
+        let mut objects: Vec<_> = objects
+            .into_iter()
             .map(|object| assess(object, &cluster, &limits))
             .collect();
         objects.sort_by(|a, b| {
