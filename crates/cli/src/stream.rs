@@ -9,7 +9,9 @@ use std::thread::{self, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
-use managed_by_offline::{SourceDocument, Unwrapper, complete_len, received_time, split_documents};
+use managed_by_offline::{
+    SourceDocument, Unwrapper, complete_len, next_start, received_time, split_documents,
+};
 use serde::de::IgnoredAny;
 
 use crate::diagnostic::Diagnostic;
@@ -23,7 +25,7 @@ const CHUNK: usize = 2 << 20;
 const READ: usize = 256 << 10;
 
 /// Maximum size of a document. A Kubernetes object is at most 1.5 MiB, but kubectl prints a list as a single document.
-const MAX_DOCUMENT: usize = 64 << 20;
+pub(crate) const MAX_DOCUMENT: usize = 64 << 20;
 
 /// Maximum number of queued pieces of a pipe, fewer if they are longer than [`CHUNK`]. For a file, only the next piece is
 /// read ahead.
@@ -250,7 +252,8 @@ impl Source {
     }
 }
 
-fn document_too_large() -> String {
+/// Returns the error about a document that exceeds [`MAX_DOCUMENT`].
+pub(crate) fn document_too_large() -> String {
     format!("a document is larger than {} MiB", MAX_DOCUMENT >> 20)
 }
 
@@ -260,11 +263,20 @@ struct PendingBytes {
     bytes: Vec<u8>,
     /// Number of bytes that contain no complete document.
     scanned: usize,
+    /// True in the rest of a document that is too large, of which only the line ends are passed on.
+    is_skipping: bool,
+    /// True if a document was too large.
+    has_skipped: bool,
 }
 
 impl PendingBytes {
     /// Returns the complete documents.
-    fn next(&mut self, is_last: bool) -> Result<Vec<u8>, String> {
+    fn next(&mut self, is_last: bool) -> Vec<u8> {
+        if self.is_skipping {
+            let start = next_start(&self.bytes);
+            self.is_skipping = start.is_none();
+            self.blank(start.unwrap_or(self.bytes.len()));
+        }
         // A document may start at the first new byte.
         let from = self.scanned.saturating_sub(1);
         let new = self.bytes.get(from..).unwrap_or_default();
@@ -277,15 +289,27 @@ impl PendingBytes {
             end = self.bytes.len();
         }
         if end == 0 && self.bytes.len() > MAX_DOCUMENT {
-            return Err(document_too_large());
+            (self.is_skipping, self.has_skipped) = (true, true);
+            self.blank(self.bytes.len());
         }
         let rest = self.bytes.get(end..).unwrap_or_default();
         self.scanned = rest.len();
         if end == 0 {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let rest = self.bytes.split_off(end);
-        Ok(std::mem::replace(&mut self.bytes, rest))
+        std::mem::replace(&mut self.bytes, rest)
+    }
+
+    /// Removes everything but the line ends from the first `len` bytes, so that the following documents keep their line numbers.
+    fn blank(&mut self, len: usize) {
+        let rest = self.bytes.split_off(len.min(self.bytes.len()));
+        let is_in_line = self.bytes.last().is_some_and(|byte| *byte != b'\n');
+        self.bytes.retain(|byte| *byte == b'\n');
+        // The next byte is not at the start of a line.
+        self.bytes.extend(is_in_line.then_some(b' '));
+        self.bytes.extend(rest);
+        self.scanned = 0;
     }
 }
 
@@ -342,10 +366,7 @@ fn pump_decompressed(
         if !is_finished && pieces.bytes.len() < chunk {
             continue;
         }
-        let piece = match pieces.next(is_finished) {
-            Ok(piece) => piece,
-            Err(error) => return Some(error),
-        };
+        let piece = pieces.next(is_finished);
         if !piece.is_empty() {
             // Each chunk of a long piece takes a slot: send as many empty pieces before it.
             let mut slots = piece.chunks(CHUNK).skip(1);
@@ -356,14 +377,14 @@ fn pump_decompressed(
             }
         }
         if is_finished {
-            return error;
+            return error.or_else(|| pieces.has_skipped.then(document_too_large));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::PendingBytes;
+    use super::{MAX_DOCUMENT, PendingBytes};
 
     /// Returns the pieces that are passed on for each input.
     fn pieces(input: &[&str]) -> Vec<String> {
@@ -372,7 +393,7 @@ mod tests {
         let mut input = input.iter().peekable();
         while let Some(bytes) = input.next() {
             pieces.bytes.extend_from_slice(bytes.as_bytes());
-            let piece = pieces.next(input.peek().is_none()).unwrap();
+            let piece = pieces.next(input.peek().is_none());
             all.push(String::from_utf8(piece).unwrap());
         }
         all
@@ -397,6 +418,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn documents_after_one_that_is_too_large_keep_their_lines() {
+        let mut pieces = PendingBytes::default();
+        pieces.bytes.extend_from_slice(b"{\n  \"a\": \n");
+        pieces.bytes.resize(MAX_DOCUMENT.saturating_add(1), b'x');
+        assert_eq!(pieces.next(false), b"");
+        assert_eq!(pieces.bytes, b"\n\n ");
+        pieces.bytes.extend_from_slice(b"{x\n}\n");
+        assert_eq!(pieces.next(false), b"");
+        pieces.bytes.extend_from_slice(b"}\n{\"b\": 1}\n{\"c\"");
+        assert_eq!(pieces.next(false), b"\n\n\n\n\n{\"b\": 1}\n");
+        assert!(pieces.has_skipped);
+        pieces.bytes.extend_from_slice(b": 2}");
+        assert_eq!(pieces.next(true), b"{\"c\": 2}");
+    }
+
     /// Checks that bytes are not scanned again: a list may arrive in a thousand pieces.
     #[test]
     fn incomplete_bytes_are_scanned_once() {
@@ -404,7 +441,7 @@ mod tests {
         pieces.bytes.extend_from_slice(b"{\n  \"items\": [\n");
         for _ in 0..100 {
             pieces.bytes.extend_from_slice(b"    {\n    },\n");
-            assert_eq!(pieces.next(false).unwrap(), b"");
+            assert_eq!(pieces.next(false), b"");
             assert_eq!(pieces.scanned, pieces.bytes.len());
         }
     }

@@ -53,6 +53,6 @@ pub use replay::{RecordPosition, Replay, StatusWriterCollector, Step, Tally};
 pub use request::Request;
 pub use settings::{SettingsText, with_overrides};
 pub use skipped::{SkipReason, SkippedRecord};
-pub use split::{SourceDocument, complete_len, received_time, split_documents};
+pub use split::{SourceDocument, complete_len, next_start, received_time, split_documents};
 pub use text::{MalformedText, decode};
 pub use unwrapper::Unwrapper;

@@ -12,6 +12,11 @@ pub fn complete_len(bytes: &[u8], is_last: bool) -> usize {
     memchr::memmem::rfind(bytes, b"\n{").map_or(0, |end| end.saturating_add(1))
 }
 
+/// Returns the position of the first document that starts after the first byte.
+pub fn next_start(bytes: &[u8]) -> Option<usize> {
+    memchr::memmem::find(bytes, b"\n{").map(|end| end.saturating_add(1))
+}
+
 /// A document in a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceDocument<'a> {

@@ -30,8 +30,8 @@ enum Format {
     Yaml,
 }
 
-/// The first keys of a YAML object and of a watch event. kubectl sorts keys.
-const YAML_STARTS: [&[u8]; 3] = [b"apiVersion:", b"object:", b"type:"];
+/// The starts of YAML: the first keys of an object and of a watch event, which kubectl sorts, a separator and a comment.
+const YAML_STARTS: [&[u8]; 5] = [b"apiVersion:", b"object:", b"type:", b"---", b"#"];
 
 /// Maximum size of a YAML document. A longer one is passed on unconverted, so that it is reported.
 const MAX_YAML: usize = 64 << 20;
@@ -154,6 +154,7 @@ impl Unwrapper {
 
 impl Format {
     fn detect(start: &[u8]) -> Self {
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
         let inner = start
             .strip_prefix(b"{")
             .unwrap_or_default()
@@ -292,6 +293,14 @@ mod tests {
             (
                 "type: ADDED\nobject:\n  kind: Job\n---\ntype: [\n".to_owned(),
                 "\n\n\n{\"object\":{\"kind\":\"Job\"},\"type\":\"ADDED\"}\n\ntype: [ ".to_owned(),
+            ),
+            (
+                "---\n# recorded\nkind: Job\n".to_owned(),
+                "\n\n\n{\"kind\":\"Job\"}".to_owned(),
+            ),
+            (
+                "\u{feff}# recorded\nkind: Job".to_owned(),
+                "\n\n{\"kind\":\"Job\"}".to_owned(),
             ),
             // Truncated in the middle of an event.
             (format!("{time} stdout P {start}\n"), format!("\n{start}")),

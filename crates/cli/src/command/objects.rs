@@ -15,6 +15,7 @@ use crate::exit::CliError;
 use crate::hint;
 use crate::input::Input;
 use crate::report::{Report, RequestResult, Suppression};
+use crate::stream::{MAX_DOCUMENT, document_too_large};
 use crate::suppression::{ANNOTATION, exceptions};
 
 /// Settings, namespace and user of the evaluated requests.
@@ -106,6 +107,10 @@ pub(super) fn for_each_document(
     }
     let mut errors = Vec::new();
     Document::for_each(&text, |document| match document {
+        Ok(document) if document.json().len() > MAX_DOCUMENT => {
+            let diagnostic = Diagnostic::of_file(&input.name, document_too_large());
+            report.diagnostics.push(diagnostic);
+        }
         Ok(document) => each(&text, &document, report),
         // Never skip a document that kubectl accepts: its objects would go unchecked.
         Err(malformed) if malformed.is_unsupported => {
