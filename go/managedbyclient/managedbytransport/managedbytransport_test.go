@@ -2,6 +2,7 @@ package managedbytransport_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -60,6 +61,18 @@ func config(r *recorded.T, s *stub, options ...managedby.Option) *rest.Config {
 
 const denial = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
 
+// patchStatus returns a function that patches the status of a Job with a clientset.
+func patchStatus(patchType types.PatchType) func(config *rest.Config, job *batchv1.Job) error {
+	return func(config *rest.Config, job *batchv1.Job) error {
+		text, err := json.Marshal(map[string]any{"status": job.Status})
+		if err != nil {
+			return err
+		}
+		_, err = kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").Patch(context.Background(), "pi", patchType, text, metav1.PatchOptions{}, "status")
+		return err
+	}
+}
+
 func TestWritesAreChecked(t *testing.T) {
 	jobs := batchv1.SchemeGroupVersion.WithResource("jobs")
 	for name, write := range map[string]func(config *rest.Config, job *batchv1.Job) error{
@@ -72,22 +85,8 @@ func TestWritesAreChecked(t *testing.T) {
 			_, err := kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
 			return err
 		},
-		"merge patch": func(config *rest.Config, job *batchv1.Job) error {
-			text, err := json.Marshal(map[string]any{"status": job.Status})
-			if err != nil {
-				return err
-			}
-			_, err = kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").Patch(t.Context(), "pi", types.MergePatchType, text, metav1.PatchOptions{}, "status")
-			return err
-		},
-		"strategic merge patch": func(config *rest.Config, job *batchv1.Job) error {
-			text, err := json.Marshal(map[string]any{"status": job.Status})
-			if err != nil {
-				return err
-			}
-			_, err = kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").Patch(t.Context(), "pi", types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status")
-			return err
-		},
+		"merge patch":           patchStatus(types.MergePatchType),
+		"strategic merge patch": patchStatus(types.StrategicMergePatchType),
 		"dynamic client": func(config *rest.Config, job *batchv1.Job) error {
 			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
 			if err != nil {
