@@ -65,7 +65,7 @@ pub use finding::{ErrorType, FieldError, Finding};
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
 pub use kind::{
-    EXTERNAL_CONTROLLERS, FieldLocation, Kind, KindDocs, QUEUE_NAME, REQUIRED_LABELS,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, KindDocs, MULTIKUEUE, QUEUE_NAME, REQUIRED_LABELS,
     RESERVED_VALUES, Reconciler, ValueConstraint, kinds,
 };
 #[cfg(feature = "manifests")]

@@ -1,9 +1,10 @@
 //! The verdict on one workload.
 
 use chrono::TimeDelta;
+use managed_by::{MULTIKUEUE, QUEUE_NAME};
 
-use super::kueue::{Activity, AdmissionCheck, Kueue, MULTIKUEUE, Workload};
-use super::object::{QUEUE_NAME, StoredObject};
+use super::kueue::{Activity, AdmissionCheck, Kueue, Workload};
+use super::object::StoredObject;
 use super::time::duration;
 use super::{Cluster, Finding, Limits, Link, ObjectStatus, Verdict};
 use Verdict::{Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled, Unchecked};

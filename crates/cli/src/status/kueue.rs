@@ -9,9 +9,6 @@ use serde::de::DeserializeOwned;
 
 use super::object::{Condition, StoredObject, condition, lenient};
 
-/// `MultiKueueControllerName` of Kueue: the value of `managedBy`, and the controller of an `AdmissionCheck`.
-pub(crate) const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
-
 /// Objects of Kueue in the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Kueue {
@@ -220,7 +217,7 @@ impl Kueue {
             "multikueueconfigs" => _ = self.configs.insert(name, spec.clusters),
             "admissionchecks" => {
                 let check = AdmissionCheck {
-                    is_multikueue: spec.controller_name == MULTIKUEUE,
+                    is_multikueue: spec.controller_name == managed_by::MULTIKUEUE,
                     config: spec.parameters.name,
                     activity,
                 };

@@ -17,7 +17,11 @@ pub(crate) const LEASES: [(&str, &str, &str); 3] = [
         "kube-system",
         "kube-controller-manager",
     ),
-    (super::MULTIKUEUE, "kueue-system", "c1f6bfd2.kueue.x-k8s.io"),
+    (
+        managed_by::MULTIKUEUE,
+        "kueue-system",
+        "c1f6bfd2.kueue.x-k8s.io",
+    ),
     (
         "jobset.sigs.k8s.io/jobset-controller",
         "jobset-system",

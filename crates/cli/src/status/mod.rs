@@ -19,7 +19,7 @@ use managed_by_offline::replay::ObjectRef;
 use serde::Serialize;
 
 pub(crate) use assess::assess;
-pub(crate) use kueue::{Kueue, MULTIKUEUE, Unread};
+pub(crate) use kueue::{Kueue, Unread};
 pub(crate) use lease::{LEASES, Leases};
 pub(crate) use object::StoredObject;
 pub(crate) use time::duration;

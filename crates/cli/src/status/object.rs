@@ -12,9 +12,6 @@ use serde_json::value::RawValue;
 
 use super::StatusWrite;
 
-/// Label that Kueue requires.
-pub(crate) const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
-
 /// Facts about a stored workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredObject {
@@ -165,7 +162,7 @@ impl StoredObject {
             outcome: state.outcome,
             queue: metadata
                 .labels
-                .get(QUEUE_NAME)
+                .get(managed_by::QUEUE_NAME)
                 .filter(|q| !q.is_empty())
                 .cloned(),
             is_suspended: spec.suspend == Some(true),

@@ -278,7 +278,7 @@ const TRAINING_OPERATOR: &str = "kubeflow.org/training-operator";
 /// `KubeflowJobController` of the mpi-operator.
 const MPI_OPERATOR: &str = "kubeflow.org/mpi-operator";
 /// `MultiKueueControllerName` of Kueue, which runs workloads of many kinds on other clusters.
-pub(crate) const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
+pub const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
 /// Reserved values of all kinds, each with a description of the workloads that the controller runs.
 ///
