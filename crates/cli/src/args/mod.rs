@@ -247,6 +247,15 @@ pub(crate) struct WritersArgs {
     /// Policy settings, which may declare custom kinds
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
+    pub(crate) output: WritersOutput,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WritersOutput {
+    /// The settings to copy, with the number of writes of each user.
+    Yaml,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -383,6 +392,16 @@ pub(crate) enum Output {
     Github,
     /// GitLab Code Quality report.
     Gitlab,
+}
+
+impl Output {
+    /// Returns true if the format contains the number of evaluated objects.
+    pub(crate) const fn has_totals(self) -> bool {
+        match self {
+            Self::Json | Self::Ndjson | Self::Junit => true,
+            Self::Text | Self::Sarif | Self::Github | Self::Gitlab => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

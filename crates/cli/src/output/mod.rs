@@ -45,8 +45,10 @@ pub(crate) fn print(
     );
     if report.evaluated_nothing() {
         print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty)?;
-    } else if !quiet && format == Output::Text && report.kind != ReportKind::SettingsCheck {
-        stderr!("{}", text::created_and_deleted(report));
+    } else if !quiet && !format.has_totals() && report.kind != ReportKind::SettingsCheck {
+        if format == Output::Text {
+            stderr!("{}", text::created_and_deleted(report));
+        }
         stderr!("{}\n", text::totals(report));
     }
     Ok(())
@@ -143,7 +145,7 @@ pub(crate) fn print_replay(
     stderr!("{}", text::hints_for_kinds(summary));
     if summary.evaluated_nothing() {
         print_nothing_evaluated(&summary.tally.unsupported, 0, format, allow_empty)?;
-    } else if !quiet && format == Output::Text {
+    } else if !quiet && !format.has_totals() {
         stderr!("{}\n", text::replay_totals(summary));
     }
     Ok(())
