@@ -127,23 +127,32 @@ where
 }
 
 impl StoredObject {
-    /// Reads the facts of an object. Returns [`None`] for an object that is no workload, or that the library cannot decode.
-    pub(crate) fn read(object: &manifest::Object<'_>, evaluator: &Evaluator<'_>) -> Option<Self> {
+    /// Reads the facts of an object. Returns [`None`] for an object that is no workload.
+    ///
+    /// # Errors
+    /// Returns a message if a field that the library reads has the wrong type.
+    pub(crate) fn read(
+        object: &manifest::Object<'_>,
+        evaluator: &Evaluator<'_>,
+    ) -> Result<Option<Self>, String> {
         let user = UserInfo::default();
         let request = object.stored_request(&user);
-        let (state, findings) = request
+        let read = request
             .with_request(|request| {
                 let state = evaluator.workload_state(request)?;
                 // The status of a finished workload is not evaluated: it cannot get better.
                 let findings = evaluator.evaluate(request).findings;
                 Some((state, findings))
             })
-            .ok()??;
+            .map_err(|malformed| malformed.to_string())?;
+        let Some((state, findings)) = read else {
+            return Ok(None);
+        };
         let Partial {
             metadata,
             spec,
             status,
-        } = serde_json::from_str(object.json()).ok()?;
+        } = serde_json::from_str(object.json()).map_err(|e| e.to_string())?;
         let writes = metadata.managed_fields.into_iter();
         let (status_writes, others): (Vec<_>, Vec<_>) =
             writes.partition(|fields| fields.subresource == "status");
@@ -152,7 +161,7 @@ impl StoredObject {
             time.map(|time| StatusWrite { time, manager })
         });
         let suspended = condition(&status.conditions, "Suspended");
-        Some(Self {
+        Ok(Some(Self {
             object: object.full_name(""),
             uid: metadata.uid,
             created: metadata.creation_timestamp,
@@ -173,7 +182,7 @@ impl StoredObject {
             last_spec_write: others.iter().filter_map(|fields| fields.time).max(),
             unknown_name: findings.iter().find_map(unknown_name),
             violation: findings.iter().find_map(violation),
-        })
+        }))
     }
 
     /// Returns the controller that runs the workload; may be empty.

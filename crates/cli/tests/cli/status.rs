@@ -267,3 +267,22 @@ fn a_cluster_without_workloads_is_empty() {
         Some(0)
     );
 }
+
+#[test]
+fn a_malformed_workload_is_reported() {
+    let mut responses = recording();
+    let (_, jobs) = responses.get_mut("/apis/batch/v1/jobs").unwrap();
+    let metadata = json!({"namespace": "team-a", "name": "pi"});
+    let malformed = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"managedBy": 5}});
+    jobs["items"].as_array_mut().unwrap().push(malformed);
+    let output = run(&responses, &["-A", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    check(&CLI_SCHEMA, &report);
+    assert_eq!(report["summary"]["workloads"], 17);
+    let reason = "spec.managedBy: expected a string, got a number";
+    assert_eq!(
+        report["unchecked"],
+        json!([{"resource": "jobs.batch team-a/pi", "reason": reason, "workloads": true}])
+    );
+}

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use chrono::DateTime;
-use managed_by_offline::{Document, Evaluator, manifest, with_overrides};
+use managed_by_offline::{Document, Evaluator, MalformedText, manifest, with_overrides};
 use serde_json::value::RawValue;
 use tokio::runtime;
 
@@ -251,10 +251,19 @@ impl<'r> Reader<'r> {
         let namespace = self.namespace.as_deref();
         let name = self.selection.name();
         for resource in &self.resources {
+            let mut malformed = Vec::new();
             let mut add = |text: &str| {
-                for document in Document::parse_all(text).into_iter().flatten() {
-                    let read = manifest::objects(&document).into_iter().flatten();
-                    objects.extend(read.filter_map(|one| StoredObject::read(&one, evaluator)));
+                for document in Document::parse_all(text) {
+                    let read = match &document {
+                        Ok(document) => manifest::objects(document),
+                        Err(malformed) => vec![Err(malformed.clone())],
+                    };
+                    for object in read {
+                        match read_object(resource, object, evaluator) {
+                            Ok(object) => objects.extend(object),
+                            Err(unread) => malformed.push(unread),
+                        }
+                    }
                 }
             };
             let read = if let Some(name) = name {
@@ -271,6 +280,7 @@ impl<'r> Reader<'r> {
                 }
                 (Err(error), _) => unchecked.push(error.unchecked(resource)?),
             }
+            unchecked.append(&mut malformed);
         }
         Ok(())
     }
@@ -294,6 +304,29 @@ impl<'r> Reader<'r> {
             }
         }
     }
+}
+
+/// Reads a workload; [`None`] for another object.
+///
+/// # Errors
+/// Returns an entry for an object that cannot be read, so that it is not missing in the report.
+fn read_object(
+    resource: &Resource,
+    object: Result<manifest::Object<'_>, MalformedText>,
+    evaluator: &Evaluator<'_>,
+) -> Result<Option<StoredObject>, Unchecked> {
+    let unread = |resource, reason| Unchecked {
+        resource,
+        reason,
+        has_workloads: true,
+    };
+    let object = object.map_err(|e| unread(resource.to_string(), e.text))?;
+    StoredObject::read(&object, evaluator).map_err(|reason| {
+        let name = object.full_name("").namespaced_name();
+        // The path is relative to the request.
+        let reason = reason.strip_prefix("object.").unwrap_or(&reason);
+        unread(format!("{resource} {name}"), reason.to_owned())
+    })
 }
 
 /// Returns the items of a list.
