@@ -61,7 +61,10 @@ pub(crate) struct Report {
     pub(crate) kind: ReportKind,
     /// True if a warning fails the run like a denial.
     pub(crate) denies_warnings: bool,
+    /// Results that are not printed yet.
     pub(crate) results: Vec<RequestResult>,
+    /// Counts of the results that are printed already.
+    pub(crate) printed: ResultCounts,
     /// Errors, warnings and notes about files and objects.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Unsupported kinds, with the number of objects. The empty name counts documents that are not Kubernetes objects.
@@ -316,6 +319,49 @@ impl RequestResult {
     }
 }
 
+/// Counts of results, which need no memory per result.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ResultCounts {
+    evaluated: usize,
+    denied: usize,
+    warned: usize,
+    suppressed_by_exception: usize,
+    suppressed_by_baseline: usize,
+    /// The position of the first object without findings whose `managedBy` the API server drops, a note about it, and their number.
+    pub(crate) dropped_field: Option<(String, String, u64)>,
+}
+
+impl ResultCounts {
+    fn add(&mut self, result: &RequestResult) {
+        let count = |counter: &mut usize, is_counted: bool| {
+            *counter = counter.saturating_add(usize::from(is_counted));
+        };
+        let is_allowed = result.decision.is_allowed();
+        count(&mut self.evaluated, true);
+        count(&mut self.denied, !is_allowed);
+        count(&mut self.warned, is_allowed && result.has_warning());
+        for finding in &result.findings {
+            match finding.suppression {
+                Some(Suppression::Exception { .. }) => {
+                    count(&mut self.suppressed_by_exception, true);
+                }
+                Some(Suppression::Baseline) => count(&mut self.suppressed_by_baseline, true),
+                None => {}
+            }
+        }
+        if result.findings.is_empty()
+            && let Some(note) = result.dropped_field_note()
+        {
+            let (.., times) = self.dropped_field.get_or_insert_with(|| {
+                let line = result.span.as_ref().map(|span| format!(":{}", span.line));
+                let position = format!("{}{}", result.file, line.unwrap_or_default());
+                (position, note, 0)
+            });
+            *times = times.saturating_add(1);
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) evaluated: usize,
@@ -333,30 +379,35 @@ pub(crate) struct Totals {
 }
 
 impl Report {
+    /// Returns the counts of all results, printed or not.
+    pub(crate) fn result_counts(&self) -> ResultCounts {
+        let mut counts = self.printed.clone();
+        for result in &self.results {
+            counts.add(result);
+        }
+        counts
+    }
+
+    /// Removes the results, which are printed, but keeps their counts.
+    pub(crate) fn clear_results(&mut self) {
+        self.printed = self.result_counts();
+        self.results.clear();
+    }
+
     pub(crate) fn totals(&self) -> Totals {
-        let allowed = self.results.iter().filter(|r| r.decision.is_allowed());
-        let suppressions = self
-            .results
-            .iter()
-            .flat_map(|result| &result.findings)
-            .filter_map(|finding| finding.suppression.as_ref());
-        let suppressed_by_baseline = suppressions
-            .clone()
-            .filter(|s| **s == Suppression::Baseline)
-            .count();
+        let results = self.result_counts();
         // An object with a field of the wrong type is denied, although no rule can read it.
         let errors = self.diagnostics_with_level(Level::Error);
         let (malformed, errors): (Vec<_>, Vec<_>) =
             errors.partition(|error| error.kind == DiagnosticKind::Malformed);
-        let evaluated = self.results.len().saturating_add(malformed.len());
         Totals {
-            evaluated,
-            denied: evaluated.saturating_sub(allowed.clone().count()),
-            warned: allowed.filter(|result| result.has_warning()).count(),
+            evaluated: results.evaluated.saturating_add(malformed.len()),
+            denied: results.denied.saturating_add(malformed.len()),
+            warned: results.warned,
             errors: errors.len(),
             warnings: self.diagnostics_with_level(Level::Warning).count(),
-            suppressed_by_exception: suppressions.count().saturating_sub(suppressed_by_baseline),
-            suppressed_by_baseline,
+            suppressed_by_exception: results.suppressed_by_exception,
+            suppressed_by_baseline: results.suppressed_by_baseline,
         }
     }
 
@@ -374,10 +425,10 @@ impl Report {
             .flat_map(|level| self.diagnostics_with_level(level))
     }
 
-    /// Returns all findings, then all parts that were not evaluated, then all diagnostics.
-    pub(crate) fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
-        let findings = self.results.iter().flat_map(|result| {
-            result.findings.iter().map(move |finding| Annotation {
+    /// Returns the findings of each result that is not printed yet, each followed by the parts that were not evaluated.
+    pub(crate) fn result_annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
+        self.results.iter().flat_map(|result| {
+            let findings = result.findings.iter().map(move |finding| Annotation {
                 level: finding.level(),
                 file: &result.file,
                 span: finding.span.clone().or_else(|| result.span.clone()),
@@ -385,10 +436,8 @@ impl Report {
                 text: format!("{}: {}", result.object, result.text_of(finding)),
                 suggestion: finding.reported.suggestion.as_deref(),
                 finding: Some((result, finding)),
-            })
-        });
-        let unchecked = self.results.iter().flat_map(|result| {
-            result.unchecked.iter().map(move |unchecked| Annotation {
+            });
+            let unchecked = result.unchecked.iter().map(move |unchecked| Annotation {
                 level: unchecked_level(unchecked.reason),
                 file: &result.file,
                 span: result.span.clone(),
@@ -396,9 +445,13 @@ impl Report {
                 text: format!("{}: {unchecked}", result.object),
                 suggestion: None,
                 finding: None,
-            })
-        });
-        let diagnostics = self.sorted_diagnostics().map(|diagnostic| Annotation {
+            });
+            findings.chain(unchecked)
+        })
+    }
+
+    pub(crate) fn diagnostic_annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
+        self.sorted_diagnostics().map(|diagnostic| Annotation {
             level: diagnostic.level(),
             file: &diagnostic.file,
             span: diagnostic.span(),
@@ -406,8 +459,13 @@ impl Report {
             text: diagnostic.message.clone(),
             suggestion: diagnostic.suggestion.as_deref(),
             finding: None,
-        });
-        findings.chain(unchecked).chain(diagnostics)
+        })
+    }
+
+    /// Returns the annotations of all results, then of all diagnostics.
+    pub(crate) fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
+        self.result_annotations()
+            .chain(self.diagnostic_annotations())
     }
 
     pub(crate) fn exit_status(&self, args: &EvaluationArgs) -> ExitStatus {
@@ -427,7 +485,8 @@ impl Report {
     /// Returns true if nothing was evaluated although all input could be read. A comparison with deleted objects is not
     /// empty, although deletions need no verdict.
     pub(crate) fn evaluated_nothing(&self) -> bool {
-        let is_empty = self.results.is_empty() && self.deleted.is_empty() && !self.may_be_empty;
+        let has_results = !self.results.is_empty() || self.printed.evaluated > 0;
+        let is_empty = !has_results && self.deleted.is_empty() && !self.may_be_empty;
         is_empty && self.diagnostics_with_level(Level::Error).next().is_none()
     }
 
@@ -455,24 +514,23 @@ impl Report {
         before.saturating_sub(self.diagnostics.len())
     }
 
-    pub(crate) fn append(&mut self, others: Vec<Self>) {
-        for mut other in others {
-            self.results.append(&mut other.results);
-            self.diagnostics.append(&mut other.diagnostics);
-            self.deleted.append(&mut other.deleted);
-            self.created.append(&mut other.created);
-            self.files.append(&mut other.files);
-            self.skipped = self.skipped.saturating_add(other.skipped);
-            self.empty = self.empty.saturating_add(other.empty);
-            self.fixes.append(&mut other.fixes);
-            self.diff.push_str(&other.diff);
-            for (text, (position, count)) in other.hints {
-                let (_, total) = self.hints.entry(text).or_insert((position, 0));
-                *total = total.saturating_add(count);
-            }
-            for (kind, count) in other.unsupported {
-                self.count_unsupported(kind, count);
-            }
+    /// Adds a report about other objects, none of which is printed.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.results.append(&mut other.results);
+        self.diagnostics.append(&mut other.diagnostics);
+        self.deleted.append(&mut other.deleted);
+        self.created.append(&mut other.created);
+        self.files.append(&mut other.files);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.empty = self.empty.saturating_add(other.empty);
+        self.fixes.append(&mut other.fixes);
+        self.diff.push_str(&other.diff);
+        for (text, (position, count)) in other.hints {
+            let (_, total) = self.hints.entry(text).or_insert((position, 0));
+            *total = total.saturating_add(count);
+        }
+        for (kind, count) in other.unsupported {
+            self.count_unsupported(kind, count);
         }
     }
 

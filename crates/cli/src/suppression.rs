@@ -77,34 +77,100 @@ struct KnownFinding {
     path: String,
 }
 
-/// Suppresses the findings in the baseline. With `--write-baseline`, first replaces the entries of evaluated and deleted files.
-pub(crate) fn apply_baseline(args: &BaselineArgs, report: &mut Report) -> Result<(), CliError> {
-    let Some(path) = &args.baseline else {
-        if args.write_baseline {
+/// Suppresses the findings in the baseline of the arguments. With `--write-baseline`, replaces the entries of evaluated and deleted
+/// files.
+#[derive(Default)]
+pub(crate) struct BaselineFilter {
+    /// The file; [`None`] without a baseline.
+    path: Option<PathBuf>,
+    writes: bool,
+    baseline: Baseline,
+    /// Entries that a finding matches; with `--write-baseline`, all findings.
+    found: BTreeSet<KnownFinding>,
+}
+
+impl BaselineFilter {
+    pub(crate) fn new(args: &BaselineArgs) -> Result<Self, CliError> {
+        if args.baseline.is_none() && args.write_baseline {
             let text = "--write-baseline requires --baseline FILE";
             return Err(CliError::Error(text.to_owned()));
         }
-        return Ok(());
-    };
-    let mut baseline = Baseline::read(path, args.write_baseline)?;
-    if args.write_baseline {
-        let read = baseline.evaluated_files(report);
-        let directory = &baseline.directory;
-        baseline
-            .findings
-            .retain(|known| !read.contains(&known.file) && directory.join(&known.file).exists());
-        for result in &report.results {
-            let known: Vec<_> = result
-                .unsuppressed_findings()
-                .map(|finding| baseline.known_finding(result, finding))
-                .collect();
-            baseline.findings.extend(known);
-        }
-        let text = serde_json::to_string_pretty(&baseline).unwrap_or_default();
-        fs::write(path, text + "\n").map_err(|e| file_error(path, &e))?;
+        Ok(Self {
+            path: args.baseline.clone(),
+            writes: args.write_baseline,
+            baseline: Baseline::from_args(args)?,
+            found: BTreeSet::new(),
+        })
     }
-    baseline.suppress(&Input::new(path), report);
-    Ok(())
+
+    /// Suppresses the known findings of results.
+    pub(crate) fn suppress(&mut self, results: &mut [RequestResult]) {
+        if self.path.is_none() {
+            return;
+        }
+        for result in results.iter_mut().filter(|r| !r.findings.is_empty()) {
+            let known = |finding| self.baseline.known_finding(result, finding);
+            let mut keys: Vec<_> = if self.writes {
+                result.unsuppressed_findings().map(known).collect()
+            } else {
+                result.findings.iter().map(known).collect()
+            };
+            if !self.writes {
+                keys.retain(|known| self.baseline.findings.contains(known));
+            }
+            result.suppress(|finding| {
+                let is_known = |known: &KnownFinding| {
+                    (&*known.rule, &known.path)
+                        == (finding.reported.rule.id(), &finding.reported.path)
+                };
+                keys.iter().any(is_known).then_some(Suppression::Baseline)
+            });
+            self.found.extend(keys);
+        }
+    }
+
+    /// Writes the baseline, or reports the entries that nothing matches.
+    pub(crate) fn finish(self, report: &mut Report) -> Result<(), CliError> {
+        let Self {
+            path: Some(path),
+            writes,
+            mut baseline,
+            mut found,
+        } = self
+        else {
+            return Ok(());
+        };
+        let read = baseline.evaluated_files(report);
+        let directory = baseline.directory.clone();
+        let exists = |known: &KnownFinding| directory.join(&known.file).exists();
+        if writes {
+            baseline
+                .findings
+                .retain(|known| !read.contains(&known.file) && exists(known));
+            baseline.findings.append(&mut found);
+            let text = serde_json::to_string_pretty(&baseline).unwrap_or_default();
+            return fs::write(&path, text + "\n").map_err(|e| file_error(&path, &e));
+        }
+        let name = Input::new(&path).name;
+        for known in baseline.findings.difference(&found) {
+            let KnownFinding {
+                file,
+                object,
+                rule,
+                path,
+            } = known;
+            if read.contains(file) || !exists(known) {
+                let text = format!(
+                    "{file}: {object}: {path} [{rule}]: unused baseline entry, --write-baseline removes it"
+                );
+                let unused = Diagnostic::of_file(&name, text);
+                report
+                    .diagnostics
+                    .push(unused.with_kind(DiagnosticKind::UnusedSuppression));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn file_error(path: &Path, error: &io::Error) -> CliError {
@@ -201,43 +267,5 @@ impl Baseline {
             .collect();
         let files = report.files.iter().filter(|file| !failed.contains(file));
         files.map(|file| self.relative_name(file)).collect()
-    }
-
-    fn suppress(&self, input: &Input, report: &mut Report) {
-        let mut found = BTreeSet::new();
-        for result in report.results.iter_mut().filter(|r| !r.findings.is_empty()) {
-            let keys = result
-                .findings
-                .iter()
-                .map(|finding| self.known_finding(result, finding));
-            let mut keys: Vec<_> = keys.collect();
-            keys.retain(|known| self.findings.contains(known));
-            result.suppress(|finding| {
-                let is_known = |known: &KnownFinding| {
-                    (&*known.rule, &known.path)
-                        == (finding.reported.rule.id(), &finding.reported.path)
-                };
-                keys.iter().any(is_known).then_some(Suppression::Baseline)
-            });
-            found.extend(keys);
-        }
-        let read = self.evaluated_files(report);
-        for known in self.findings.difference(&found) {
-            let KnownFinding {
-                file,
-                object,
-                rule,
-                path,
-            } = known;
-            if read.contains(file) || !self.directory.join(file).exists() {
-                let text = format!(
-                    "{file}: {object}: {path} [{rule}]: unused baseline entry, --write-baseline removes it"
-                );
-                let unused = Diagnostic::of_file(&input.name, text);
-                report
-                    .diagnostics
-                    .push(unused.with_kind(DiagnosticKind::UnusedSuppression));
-            }
-        }
     }
 }

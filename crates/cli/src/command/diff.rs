@@ -9,12 +9,13 @@ use managed_by_offline::manifest;
 use managed_by_offline::replay::ObjectRef;
 use rayon::prelude::*;
 
+use super::ManifestResults;
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::pairs::{Entry, pairs};
 use super::settings::ResolvedSettings;
 use crate::args::DiffArgs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::exit::CliError;
+use crate::exit::{CliError, ExitStatus};
 use crate::files::FileSelector;
 use crate::git::{self, Side, Sides};
 use crate::input::Input;
@@ -22,7 +23,7 @@ use crate::report::{Report, ReportKind};
 
 /// Evaluates the updates between two sides, without unchanged files. New objects are evaluated as creates; deleted objects
 /// are listed.
-pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
+pub(super) fn run(args: &DiffArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let selector = FileSelector::new(&args.manifests.directories)?;
     let mut sides = match (&args.git, &*args.paths) {
@@ -48,7 +49,7 @@ pub(super) fn run(args: &DiffArgs) -> Result<Report, CliError> {
     let mut report = comparison.report(sides);
     report.may_be_empty = comparison.old_is_commit || has_unchanged;
     report.diagnostics.extend(settings.remarks.iter().cloned());
-    Ok(report)
+    ManifestResults::new(&args.manifests, report)?.finish(quiet)
 }
 
 /// Returns the files of one side. As in git, `/dev/null` is empty, so that all objects of the other side are new or
@@ -109,7 +110,9 @@ impl Comparison<'_> {
             .map(|(path, file)| self.old_objects(path, file));
         let (old, reports): (Vec<_>, Vec<_>) = old_files.unzip();
         let (old_entries, old_objects): (Vec<_>, Vec<_>) = old.into_iter().flatten().unzip();
-        report.append(reports);
+        for old in reports {
+            report.append(old);
+        }
         let new_files = sides
             .new
             .par_iter()
@@ -128,7 +131,9 @@ impl Comparison<'_> {
             .par_iter()
             .map(|(file, pairs)| self.evaluate_file(file, pairs, &old_objects));
         let reports: Vec<Report> = reports.collect();
-        report.append(reports);
+        for new in reports {
+            report.append(new);
+        }
 
         let paired: BTreeSet<usize> = pairs.into_iter().flatten().collect();
         for (index, (entry, object)) in old_entries.into_iter().zip(old_objects).enumerate() {
@@ -167,13 +172,14 @@ impl Comparison<'_> {
         };
         for_each_object(file, &mut report, |located, _| {
             let Some(name) = self.name(located) else {
-                return;
+                return false;
             };
             let json = located.object.json().to_owned();
             let malformed = located.object.check().err();
             let malformed = malformed.filter(|_| self.context.supports(&name));
             let error = malformed.map(|malformed| with_kind(located.error(&name, &malformed)));
             objects.push((Entry::new(path, name, &json), OldObject { json, error }));
+            false
         });
         report.empty = 0;
         report.diagnostics = report.diagnostics.into_iter().map(with_kind).collect();
@@ -186,6 +192,7 @@ impl Comparison<'_> {
         for_each_object(file, &mut Report::default(), |located, _| {
             let name = self.name(located);
             entries.extend(name.map(|name| Entry::new(path, name, located.object.json())));
+            false
         });
         entries
     }
@@ -202,7 +209,7 @@ impl Comparison<'_> {
                 .and_then(|_| pairs.next().copied())
                 .flatten();
             let Some(name) = located.supported_name(context, report) else {
-                return;
+                return false;
             };
             let evaluated = report.results.len();
             let old = pair.and_then(|index| old.get(index));
@@ -225,6 +232,7 @@ impl Comparison<'_> {
                 }
             }
             located.apply_exceptions(evaluated, report);
+            report.results.len() > evaluated
         });
         report
     }

@@ -1,17 +1,19 @@
 //! `managed-by lint`: evaluates manifests as creates, or as stored objects.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
 
 use managed_by_offline::{ValueLocation, decode};
-use rayon::prelude::*;
 use similar::TextDiff;
 
+use super::ManifestResults;
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::settings::ResolvedSettings;
 use crate::args::LintArgs;
 use crate::diagnostic::Diagnostic;
-use crate::exit::CliError;
+use crate::exit::{CliError, ExitStatus};
 use crate::files::FileSelector;
 use crate::fix::{self, Edit, is_slip};
 use crate::input::Input;
@@ -21,28 +23,52 @@ use crate::suppression::{Baseline, exceptions};
 /// Maximum number of times that `--fix` evaluates a file.
 const MAX_ROUNDS: usize = 8;
 
-pub(super) fn run(args: &LintArgs) -> Result<Report, CliError> {
+/// Number of results after which those of a file are printed.
+const BATCH: usize = 1024;
+
+/// Number of files that are evaluated at most before the results of the first are printed.
+const MAX_AHEAD: usize = 64;
+
+pub(super) fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;
     let fixer = (args.fix || args.diff)
         .then(|| Fixer::new(args))
         .transpose()?;
     let files = FileSelector::new(&args.manifests.directories)?.files(&args.paths);
-    // Reports keep the order of the files.
-    let reports: Vec<Report> = files
-        .par_iter()
-        .map(|input| lint(input, fixer.as_ref(), &context))
-        .collect();
-    let mut all = Report {
+    let report = Report {
         diagnostics: settings.remarks.clone(),
         ..Report::default()
     };
-    all.append(reports);
-    Ok(all)
+    let mut results = ManifestResults::new(&args.manifests, report)?;
+    // Results are not printed if there is a diff.
+    results.is_streamed = !args.diff;
+    let (fixer, context) = (fixer.as_ref(), &context);
+    // Files are evaluated in parallel, and their results are printed in order.
+    rayon::in_place_scope_fifo(|scope| {
+        let mut rest = files.iter();
+        let mut running = VecDeque::new();
+        loop {
+            let more = MAX_AHEAD.saturating_sub(running.len());
+            for input in rest.by_ref().take(more) {
+                let (to, from) = mpsc::sync_channel(1);
+                // The first file is always one of those that run, so the others may wait for it.
+                scope.spawn_fifo(move |_| lint(input, fixer, context, &to));
+                running.push_back(from);
+            }
+            let Some(file) = running.pop_front() else {
+                return Ok(());
+            };
+            for report in file {
+                results.add(report)?;
+            }
+        }
+    })
+    .and_then(|()| results.finish(quiet))
 }
 
-/// Evaluates a file. With a fixer, first fixes it.
-fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>) -> Report {
+/// Evaluates a file. With a fixer, first fixes it. If the receiver is gone, nothing needs the results.
+fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>, to: &SyncSender<Report>) {
     let mut report = Report::default();
     report.files.push(Arc::clone(&input.name));
     if let Some(fixer) = fixer
@@ -50,17 +76,28 @@ fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>) -> Report {
     {
         report.fixes.clear();
         report.diagnostics.push(error);
-        return report;
+        let _ = to.send(report);
+        return;
     }
+    let mut is_needed = true;
     for_each_object(input, &mut report, |located, report| {
-        if let Some(name) = located.supported_name(context, report) {
-            let evaluated = report.results.len();
-            let request = located.object.request(context.namespace, &context.user);
-            located.evaluate(context, &request, name, report);
-            located.apply_exceptions(evaluated, report);
+        if !is_needed {
+            return false;
         }
+        let Some(name) = located.supported_name(context, report) else {
+            return false;
+        };
+        let evaluated = report.results.len();
+        let request = located.object.request(context.namespace, &context.user);
+        located.evaluate(context, &request, name, report);
+        located.apply_exceptions(evaluated, report);
+        let is_evaluated = report.results.len() > evaluated;
+        if report.results.len() >= BATCH {
+            is_needed = to.send(std::mem::take(report)).is_ok();
+        }
+        is_evaluated
     });
-    report
+    let _ = to.send(report);
 }
 
 /// Corrects files, for `--fix` and `--diff`.
@@ -148,6 +185,7 @@ fn fix_once(
                 Err(reason) => report.add_hint(format!("not fixed: {reason}"), position),
             }
         }
+        false
     });
     if edits.is_empty() {
         return Ok(None);

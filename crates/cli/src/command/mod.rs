@@ -23,16 +23,18 @@ use crate::args::{Args, Command, ManifestArgs, Output, SettingsCommand};
 use crate::diagnostic::DiagnosticKind;
 use crate::exit::{CliError, ExitStatus};
 use crate::format::pluralize;
+use crate::output::ResultPrinter;
 use crate::report::Report;
 use crate::stderr::stderr;
-use crate::{config, output, suppression};
+use crate::suppression::BaselineFilter;
+use crate::{config, output};
 
 pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
     let quiet = args.quiet;
     config::apply(&mut args)?;
     match args.command {
-        Command::Lint(args) => finish(lint::run(&args)?, &args.manifests, quiet),
-        Command::Diff(args) => finish(diff::run(&args)?, &args.manifests, quiet),
+        Command::Lint(args) => lint::run(&args, quiet),
+        Command::Diff(args) => diff::run(&args, quiet),
         Command::Review(args) => review::run(&args, quiet),
         Command::Replay(args) => replay::run(&args, quiet),
         Command::Conformance(args) => conformance::run(&args, quiet),
@@ -45,8 +47,8 @@ pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
         Command::Explain { rule } => page::explain(&rule),
         Command::Kinds { output } => list::kinds(output),
         Command::Settings(SettingsCommand::Check { files, output, cel }) => {
-            let report = settings::check(&files, cel);
-            output::print(&report, output, quiet, false)?;
+            let mut report = settings::check(&files, cel);
+            output::print(&mut report, output, quiet, false)?;
             let is_invalid = report.totals().errors > 0;
             if output == Output::Text && !is_invalid && !quiet {
                 stderr!("{}: valid settings\n", pluralize(files.len(), "file"));
@@ -72,14 +74,48 @@ pub(crate) fn run(mut args: Args) -> Result<ExitStatus, CliError> {
     }
 }
 
-/// Applies the baseline and prints the results for manifests.
-fn finish(mut report: Report, args: &ManifestArgs, quiet: bool) -> Result<ExitStatus, CliError> {
-    if args.directories.skip_unreadable {
-        report.skipped = report.remove_diagnostics(DiagnosticKind::Unreadable);
+/// Prints the results for manifests, as they are evaluated.
+struct ManifestResults<'a> {
+    args: &'a ManifestArgs,
+    baseline: BaselineFilter,
+    printer: ResultPrinter,
+    report: Report,
+    /// True if results are printed before all are known.
+    is_streamed: bool,
+}
+
+impl<'a> ManifestResults<'a> {
+    /// Starts with the first results.
+    fn new(args: &'a ManifestArgs, mut report: Report) -> Result<Self, CliError> {
+        let mut baseline = BaselineFilter::new(&args.baseline)?;
+        baseline.suppress(&mut report.results);
+        Ok(Self {
+            args,
+            baseline,
+            printer: ResultPrinter::new(args.evaluation.output),
+            report,
+            is_streamed: true,
+        })
     }
-    let evaluation = &args.evaluation;
-    report.configure(evaluation);
-    suppression::apply_baseline(&args.baseline, &mut report)?;
-    output::print(&report, evaluation.output, quiet, evaluation.allow_empty)?;
-    Ok(report.exit_status(evaluation))
+
+    /// Adds the results for some objects.
+    fn add(&mut self, mut report: Report) -> Result<(), CliError> {
+        self.baseline.suppress(&mut report.results);
+        self.report.append(report);
+        if self.is_streamed {
+            self.printer.print_results(&mut self.report)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, quiet: bool) -> Result<ExitStatus, CliError> {
+        let (report, evaluation) = (&mut self.report, &self.args.evaluation);
+        if self.args.directories.skip_unreadable {
+            report.skipped = report.remove_diagnostics(DiagnosticKind::Unreadable);
+        }
+        report.configure(evaluation);
+        self.baseline.finish(report)?;
+        self.printer.finish(report, quiet, evaluation.allow_empty)?;
+        Ok(report.exit_status(evaluation))
+    }
 }

@@ -48,15 +48,16 @@ impl<'c> Context<'c> {
     }
 }
 
-/// Applies a function to each object of a file. Parts that are not objects are reported.
+/// Applies a function to each object of a file, which returns true if it evaluates the object. Parts that are not objects are
+/// reported.
 pub(super) fn for_each_object(
     input: &Input,
     report: &mut Report,
-    mut each: impl FnMut(&LocatedObject<'_, '_>, &mut Report),
+    mut each: impl FnMut(&LocatedObject<'_, '_>, &mut Report) -> bool,
 ) {
     let file = &input.name;
     for_each_document(input, report, |text, document, report| {
-        let evaluated = report.results.len();
+        let mut is_evaluated = false;
         for object in manifest::objects(document) {
             match object {
                 Ok(object) => {
@@ -66,13 +67,13 @@ pub(super) fn for_each_object(
                         document,
                         object,
                     };
-                    each(&object, report);
+                    is_evaluated |= each(&object, report);
                 }
                 Err(malformed) => report.diagnostics.push(Diagnostic::new(file, malformed)),
             }
         }
         // Without a supported object, duplicate keys do not matter.
-        if report.results.len() > evaluated {
+        if is_evaluated {
             let duplicates = document.duplicate_fields().iter().cloned();
             report.diagnostics.extend(duplicates.map(|field| {
                 Diagnostic::new(file, field).with_kind(DiagnosticKind::DuplicateField)

@@ -92,7 +92,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
             }
         }
         (format, _) => {
-            output::print(&report, format, quiet, evaluation.allow_empty)?;
+            output::print(&mut report, format, quiet, evaluation.allow_empty)?;
             return Ok(report.exit_status(evaluation));
         }
     }

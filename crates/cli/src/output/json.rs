@@ -40,11 +40,14 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{document:#}")
 }
 
-/// Prints a report as JSON lines: results, diagnostics, totals.
-pub(crate) fn write_lines(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    for result in &report.results {
-        write_line(out, "result", result)?;
-    }
+/// Prints the results of a report as JSON lines.
+pub(crate) fn write_results(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let mut results = report.results.iter();
+    results.try_for_each(|result| write_line(out, "result", result))
+}
+
+/// Prints the rest of a report as JSON lines: diagnostics, totals.
+pub(crate) fn write_end(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for diagnostic in report.sorted_diagnostics() {
         write_line(out, &diagnostic.level().to_string(), diagnostic)?;
     }

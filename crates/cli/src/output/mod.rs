@@ -21,59 +21,105 @@ use crate::recording::ReplaySummary;
 use crate::report::{Report, ReportKind};
 use crate::stderr::stderr;
 
+/// Prints results as soon as they are known, if nothing before them depends on all of them: a million findings need no memory then.
+pub(crate) struct ResultPrinter {
+    out: StandardOutput,
+    format: Output,
+    /// True if the format has a part before the results, which is printed.
+    has_started: bool,
+}
+
+impl ResultPrinter {
+    pub(crate) fn new(format: Output) -> Self {
+        Self {
+            out: standard_output(format),
+            format,
+            has_started: false,
+        }
+    }
+
+    /// Prints the results of a report, and removes them. With another format, they stay in the report.
+    pub(crate) fn print_results(&mut self, report: &mut Report) -> io::Result<()> {
+        match self.format {
+            Output::Text => text::write_results(&mut self.out, report)?,
+            Output::Ndjson => json::write_results(&mut self.out, report)?,
+            Output::Sarif => {
+                sarif::write_results(&mut self.out, report, &mut self.has_started)?;
+            }
+            Output::Json | Output::Junit | Output::Github | Output::Gitlab => return Ok(()),
+        }
+        report.clear_results();
+        Ok(())
+    }
+
+    /// Prints the rest of a report.
+    fn print_rest(&mut self, report: &mut Report) -> io::Result<()> {
+        if self.format == Output::Text && !report.diff.is_empty() {
+            // Nothing else, so that `git apply` can read it.
+            write!(self.out, "{}", report.diff)?;
+            return self.out.flush();
+        }
+        self.print_results(report)?;
+        match self.format {
+            Output::Text => {}
+            Output::Ndjson => json::write_end(&mut self.out, report)?,
+            Output::Sarif => sarif::write_end(&mut self.out, report, self.has_started)?,
+            Output::Json => json::write(&mut self.out, report)?,
+            Output::Junit => junit::write(&mut self.out, report)?,
+            Output::Github => github::write(&mut self.out, report)?,
+            Output::Gitlab => gitlab::write(&mut self.out, report)?,
+        }
+        self.out.flush()
+    }
+
+    /// Prints the rest of a report on standard output, and diagnostics on standard error.
+    pub(crate) fn finish(
+        mut self,
+        report: &mut Report,
+        quiet: bool,
+        allow_empty: bool,
+    ) -> Result<(), CliError> {
+        let format = self.format;
+        self.print_rest(report)?;
+        // GitHub workflow commands include the diagnostics already.
+        if format != Output::Github {
+            print_diagnostics(report.sorted_diagnostics());
+        }
+        for fix in &report.fixes {
+            stderr!("fixed: {}\n", escape::escape_control(fix));
+        }
+        stderr!(
+            "{}{}",
+            text::dropped_field_note(report),
+            text::hints(report)
+        );
+        if report.evaluated_nothing() {
+            print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty)?;
+        } else if !quiet && !format.has_totals() && report.kind != ReportKind::SettingsCheck {
+            if format == Output::Text {
+                stderr!("{}", text::created_and_deleted(report));
+            }
+            stderr!("{}\n", text::totals(report));
+        }
+        Ok(())
+    }
+}
+
 /// Prints a report on standard output, and diagnostics on standard error.
 pub(crate) fn print(
-    report: &Report,
+    report: &mut Report,
     format: Output,
     quiet: bool,
     allow_empty: bool,
 ) -> Result<(), CliError> {
-    let mut out = standard_output(format);
-    write(&mut out, report, format)?;
-    out.flush()?;
-    // GitHub workflow commands include the diagnostics already.
-    if format != Output::Github {
-        print_diagnostics(report.sorted_diagnostics());
-    }
-    for fix in &report.fixes {
-        stderr!("fixed: {}\n", escape::escape_control(fix));
-    }
-    stderr!(
-        "{}{}",
-        text::dropped_field_note(report),
-        text::hints(report)
-    );
-    if report.evaluated_nothing() {
-        print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty)?;
-    } else if !quiet && !format.has_totals() && report.kind != ReportKind::SettingsCheck {
-        if format == Output::Text {
-            stderr!("{}", text::created_and_deleted(report));
-        }
-        stderr!("{}\n", text::totals(report));
-    }
-    Ok(())
+    ResultPrinter::new(format).finish(report, quiet, allow_empty)
 }
 
-fn write(out: &mut impl Write, report: &Report, format: Output) -> io::Result<()> {
-    match format {
-        // Nothing else, so that `git apply` can read it.
-        Output::Text if !report.diff.is_empty() => write!(out, "{}", report.diff),
-        Output::Text => report
-            .results
-            .iter()
-            .try_for_each(|result| text::write_result(out, result)),
-        Output::Json => json::write(out, report),
-        Output::Ndjson => json::write_lines(out, report),
-        Output::Sarif => sarif::write(out, report),
-        Output::Junit => junit::write(out, report),
-        Output::Github => github::write(out, report),
-        Output::Gitlab => gitlab::write(out, report),
-    }
-}
+type StandardOutput = BufWriter<anstream::AutoStream<io::StdoutLock<'static>>>;
 
 /// Returns standard output for a format. `--color` applies to text formats. JSON is passed through unfiltered, because the
 /// color-stripping stream also removes DEL characters.
-fn standard_output(format: Output) -> BufWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
+fn standard_output(format: Output) -> StandardOutput {
     let stdout = io::stdout();
     BufWriter::new(match format {
         Output::Json | Output::Ndjson | Output::Sarif | Output::Gitlab => {
@@ -132,16 +178,17 @@ pub(crate) fn print_replay(
     quiet: bool,
     allow_empty: bool,
 ) -> Result<(), CliError> {
-    let mut out = standard_output(format);
+    let mut printer = ResultPrinter::new(format);
+    let out = &mut printer.out;
     match format {
-        Output::Text => text::write_replay(&mut out, summary)?,
-        Output::Json => json::write_replay(&mut out, summary, true)?,
-        Output::Ndjson => json::write_replay(&mut out, summary, false)?,
+        Output::Text => text::write_replay(out, summary)?,
+        Output::Json => json::write_replay(out, summary, true)?,
+        Output::Ndjson => json::write_replay(out, summary, false)?,
         Output::Sarif | Output::Junit | Output::Github | Output::Gitlab => {
-            write(&mut out, &json::replay_report(summary), format)?;
+            printer.print_rest(&mut json::replay_report(summary))?;
         }
     }
-    out.flush()?;
+    printer.out.flush()?;
     stderr!("{}", text::hints_for_kinds(summary));
     if summary.evaluated_nothing() {
         print_nothing_evaluated(&summary.tally.unsupported, 0, format, allow_empty)?;

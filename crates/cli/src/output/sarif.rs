@@ -13,7 +13,58 @@ use crate::diagnostic::{DiagnosticKind, Span};
 use crate::format::single_line;
 use crate::report::{Annotation, Report, Suppression, rule_url, unchecked_id};
 
-pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+/// Prints the results of a report, before the first the start of the document.
+pub(crate) fn write_results(
+    out: &mut impl Write,
+    report: &Report,
+    has_started: &mut bool,
+) -> io::Result<()> {
+    for annotation in report.result_annotations() {
+        write_result(out, &annotation, has_started)?;
+    }
+    Ok(())
+}
+
+fn write_result(
+    out: &mut impl Write,
+    annotation: &Annotation<'_>,
+    has_started: &mut bool,
+) -> io::Result<()> {
+    let before = if *has_started { "," } else { START };
+    *has_started = true;
+    write!(
+        out,
+        "{before}\n        {}",
+        indented(&result(annotation), 8)
+    )
+}
+
+/// The document up to its first result.
+const START: &str = r#"{
+  "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+  "version": "2.1.0",
+  "runs": [
+    {
+      "columnKind": "unicodeCodePoints",
+      "results": ["#;
+
+/// Formats a value whose first line is indented already.
+fn indented(value: &Value, columns: usize) -> String {
+    format!("{value:#}").replace('\n', &format!("\n{:columns$}", ""))
+}
+
+/// Prints the diagnostics of a report, and the end of the document.
+pub(crate) fn write_end(
+    out: &mut impl Write,
+    report: &Report,
+    mut has_started: bool,
+) -> io::Result<()> {
+    for annotation in report.diagnostic_annotations() {
+        write_result(out, &annotation, &mut has_started)?;
+    }
+    if !has_started {
+        write!(out, "{START}")?;
+    }
     let rule_descriptors = rules().iter().map(|rule| {
         let docs = rule.documentation();
         let level = match rule.default_enforcement() {
@@ -45,25 +96,20 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         })
     });
     let descriptors = rule_descriptors.chain(diagnostic_descriptors);
-    let document = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": "managed-by",
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "informationUri": env!("CARGO_PKG_REPOSITORY"),
-                "rules": descriptors.chain(unchecked_descriptors).collect::<Vec<_>>(),
-            }},
-            "invocations": [{
-                "commandLine": format!("managed-by {}", report.kind),
-                "executionSuccessful": report.totals().errors == 0,
-            }],
-            "columnKind": "unicodeCodePoints",
-            "results": report.annotations().map(|a| result(&a)).collect::<Vec<_>>(),
-        }],
+    let driver = json!({
+        "name": "managed-by",
+        "semanticVersion": env!("CARGO_PKG_VERSION"),
+        "informationUri": env!("CARGO_PKG_REPOSITORY"),
+        "rules": descriptors.chain(unchecked_descriptors).collect::<Vec<_>>(),
     });
-    writeln!(out, "{document:#}")
+    let invocation = json!({
+        "commandLine": format!("managed-by {}", report.kind),
+        "executionSuccessful": report.totals().errors == 0,
+    });
+    let (invocations, tool) = (json!([invocation]), json!({"driver": driver}));
+    let (invocations, tool) = (indented(&invocations, 6), indented(&tool, 6));
+    write!(out, "\n      ],\n      \"invocations\": {invocations},")?;
+    writeln!(out, "\n      \"tool\": {tool}\n    }}\n  ]\n}}")
 }
 
 fn result(annotation: &Annotation<'_>) -> Value {

@@ -16,6 +16,11 @@ use crate::hint;
 use crate::recording::ReplaySummary;
 use crate::report::{Finding, Report, RequestResult};
 
+pub(crate) fn write_results(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let mut results = report.results.iter();
+    results.try_for_each(|result| write_result(out, result))
+}
+
 pub(crate) fn write_result(out: &mut impl Write, result: &RequestResult) -> io::Result<()> {
     for finding in result.unsuppressed_findings() {
         writeln!(out, "{}\n", render_finding(result, finding))?;
@@ -181,15 +186,10 @@ pub(crate) fn hints(report: &Report) -> String {
 
 /// Formats a note about objects without findings whose `managedBy` the API server drops.
 pub(crate) fn dropped_field_note(report: &Report) -> String {
-    let without_findings = report.results.iter().filter(|r| r.findings.is_empty());
-    let mut dropped =
-        without_findings.filter_map(|result| Some((result, result.dropped_field_note()?)));
-    let Some((first, text)) = dropped.next() else {
+    let Some((position, text, count)) = report.result_counts().dropped_field else {
         return String::new();
     };
-    let line = first.span.as_ref().map(|span| format!(":{}", span.line));
-    let position = format!("{}{}", first.file, line.unwrap_or_default());
-    let times = times(to_u64(dropped.count()).saturating_add(1));
+    let times = times(count);
     format!("note: {}: {text}{times}\n", escape_control(&position))
 }
 
