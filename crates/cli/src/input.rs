@@ -89,6 +89,11 @@ impl Input {
         matches!(self.source, Source::Stdin(_))
     }
 
+    /// Returns true for standard input and for a pipe, which can be read only once.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.source, Source::Stdin(_) | Source::Pipe(..))
+    }
+
     pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Diagnostic> {
         match &self.source {
             Source::File(path) => match fs::read(path) {

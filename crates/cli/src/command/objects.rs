@@ -55,28 +55,37 @@ pub(super) fn for_each_object(
     report: &mut Report,
     mut each: impl FnMut(&LocatedObject<'_, '_>, &mut Report) -> bool,
 ) {
-    let file = &input.name;
     for_each_document(input, report, |text, document, report| {
+        // A line of a pipe cannot be opened. A file with the output of Helm keeps its name.
+        let template = document.helm_template().filter(|_| input.is_stream());
+        let (file, lines_before) = match template {
+            Some((template, line)) => (&Arc::from(template), line),
+            None => (&input.name, 0),
+        };
         let mut is_evaluated = false;
         for object in manifest::objects(document) {
             match object {
                 Ok(object) => {
                     let object = LocatedObject {
                         file,
+                        lines_before,
                         text,
                         document,
                         object,
                     };
                     is_evaluated |= each(&object, report);
                 }
-                Err(malformed) => report.diagnostics.push(Diagnostic::new(file, malformed)),
+                Err(malformed) => {
+                    let malformed = Diagnostic::new(&input.name, malformed);
+                    report.diagnostics.push(malformed);
+                }
             }
         }
         // Without a supported object, duplicate keys do not matter.
         if is_evaluated {
             let duplicates = document.duplicate_fields().iter().cloned();
             report.diagnostics.extend(duplicates.map(|field| {
-                Diagnostic::new(file, field).with_kind(DiagnosticKind::DuplicateField)
+                Diagnostic::new(&input.name, field).with_kind(DiagnosticKind::DuplicateField)
             }));
         }
     });
@@ -168,7 +177,10 @@ fn chart_of(file: &str, text: &str) -> Option<String> {
 
 /// An object in a document of a file.
 pub(super) struct LocatedObject<'a, 't> {
+    /// The file; for the output of `helm template`, the template.
     pub(super) file: &'a Arc<str>,
+    /// Number of lines before the rendered template.
+    lines_before: usize,
     pub(super) text: &'a str,
     pub(super) document: &'a Document<'t>,
     pub(super) object: Object<'a>,
@@ -177,14 +189,27 @@ pub(super) struct LocatedObject<'a, 't> {
 impl LocatedObject<'_, '_> {
     /// Returns the range of a path in the object, and its line in the file.
     fn locate(&self, path: &str) -> (Span, Option<SourceLine>) {
-        locate(self.text, self.document, &self.object.document_path(path))
+        let path = self.object.document_path(path);
+        self.in_file(locate(self.text, self.document, &path))
+    }
+
+    /// Converts a position in the text to one in the file.
+    fn in_file(&self, (span, source): (Span, Option<SourceLine>)) -> (Span, Option<SourceLine>) {
+        let line = |line: usize| line.saturating_sub(self.lines_before);
+        let (line, end_line) = (line(span.line), line(span.end_line));
+        let span = Span {
+            line,
+            end_line,
+            ..span
+        };
+        (span, source)
     }
 
     /// Returns the position of a finding: the value, or the key that is wrong.
     fn locate_finding(&self, finding: &ReportedFinding) -> (Span, Option<SourceLine>) {
         if finding.is_about_key() {
             let path = self.object.document_path(&finding.path);
-            locate_key(self.text, self.document, &path)
+            self.in_file(locate_key(self.text, self.document, &path))
         } else {
             self.locate(&finding.path)
         }

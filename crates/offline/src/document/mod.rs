@@ -116,6 +116,21 @@ impl<'t> Document<'t> {
         duplicate.map_or(Ok(self), Err)
     }
 
+    /// Returns the template that `helm template` names in a comment before the document, `# Source: CHART/templates/FILE`, and the
+    /// line of the comment.
+    pub fn helm_template(&self) -> Option<(&'t str, usize)> {
+        let Content::Yaml(tree, _) = &self.content else {
+            return None;
+        };
+        let mut lines = tree.part().split_inclusive('\n').peekable();
+        lines.next_if(|line| line.starts_with("---"));
+        let comment = lines.next()?;
+        let name = comment.strip_prefix("# Source: ")?.trim_end();
+        let is_template = name.contains("/templates/") || name.contains("/crds/");
+        let (line, _) = self.lines.position(self.lines.offset_of(comment));
+        Some((name, line)).filter(|_| is_template && !name.contains("://"))
+    }
+
     /// Returns the position of the value at a path, or of its nearest enclosing value.
     pub fn locate(&self, path: &Path) -> ValueLocation {
         self.located(path, false)

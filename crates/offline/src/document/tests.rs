@@ -252,3 +252,27 @@ fn path_resolves_to_its_value_or_the_nearest_enclosing_one() {
         }
     }
 }
+
+#[test]
+fn comment_of_helm_names_the_template() {
+    let text = "---\n# Source: app/templates/job.yaml\na: 1\n---\n# Source: app/charts/db/crds/x.yaml\r\na: 1\n\
+        ---\n# Source: https://example.com/templates/job.yaml\na: 1\n---\na: 1\n# Source: app/templates/job.yaml\n";
+    let documents = Document::parse_all(text);
+    let templates: Vec<_> = documents
+        .iter()
+        .map(|document| document.as_ref().unwrap().helm_template())
+        .collect();
+    assert_eq!(
+        templates,
+        [
+            Some(("app/templates/job.yaml", 2)),
+            Some(("app/charts/db/crds/x.yaml", 5)),
+            None,
+            None
+        ]
+    );
+    assert_eq!(
+        Document::parse_all("{}").remove(0).unwrap().helm_template(),
+        None
+    );
+}

@@ -155,6 +155,11 @@ impl<'t> Tree<'t> {
         Ok(Some(tree).filter(|tree| tree.root.is_some()))
     }
 
+    /// Returns the text of the document, with its separator and comments.
+    pub(super) const fn part(&self) -> &'t str {
+        self.part
+    }
+
     fn node(&self, id: u32) -> Option<Node> {
         self.nodes.get(to_usize(id)).copied()
     }
