@@ -173,6 +173,8 @@ EOF
     'namespaces[0].delegation=no' 'controllers.kubernetes\.io/job-controller.kinds={Job}' 'settings.builtin_status_writers.Foo={ana}' module.tagg=v1; do
     assert_fails_with "values don't meet the specifications of the schema" render_chart cluster worker --set "$wrong"
   done
+  # Helm shows an example, and no regular expression.
+  assert_fails_with "value must be 'a value such as acme.io/runner'" render_chart cluster worker --set-json 'controllers={"ACME.io/Runner": {"kinds": ["Job"]}}'
   # The JSON Schema cannot express the next two rules.
   assert_fails_with 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' render_chart cluster worker \
     --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'

@@ -39,8 +39,7 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     controllers["additionalProperties"]["type"] = json!(["object", "string", "null"]);
     schema["properties"]["projects"]["properties"] = chart_values::schemas()?;
     let version = settings::version_pattern();
-    schema["properties"]["kubernetesVersion"] =
-        json!({"type": "string", "pattern": format!("^(auto)?$|{version}")});
+    schema["properties"]["kubernetesVersion"] = json!({"type": "string", "pattern": format!("^(auto)?$|{version}"), "examples": ["1.36", "auto"]});
     schema["properties"]["settings"] =
         json!({"type": "object", "additionalProperties": false, "properties": others});
     for setting in PODS {
@@ -55,5 +54,30 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     let controllers = names.remove("controllers").context("controllers")?;
     schema["else"] =
         json!({"properties": {"controllers": controllers, "settings": {"properties": names}}});
+    replace_patterns(&mut schema);
     Ok(schema)
+}
+
+/// Replaces patterns that have examples by conditions with the same meaning: Helm prints a pattern that does not match, and readers
+/// need an example instead.
+fn replace_patterns(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.values_mut().for_each(replace_patterns);
+            let examples = members.get("examples").and_then(Value::as_array);
+            let examples = examples.map(|examples| {
+                let examples = examples.iter().filter_map(Value::as_str);
+                examples.collect::<Vec<_>>().join(" or ")
+            });
+            if let Some(examples) = examples
+                && let Some(pattern) = members.remove("pattern")
+            {
+                members.insert("if".to_owned(), json!({"pattern": pattern}));
+                let hint = json!({"const": format!("a value such as {examples}")});
+                members.insert("else".to_owned(), hint);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(replace_patterns),
+        _ => {}
+    }
 }
