@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use chrono::TimeDelta;
 use clap::{Args as ClapArgs, ValueEnum};
+use http::Uri;
 
 use super::parse_namespace;
 
@@ -40,12 +41,29 @@ pub(crate) struct StatusArgs {
     /// Read the cluster every 30 seconds, and print rows whose verdict or state changed
     #[arg(long, short)]
     pub(crate) watch: bool,
+    /// Write a report of openreports.io or wgpolicyk8s.io for each problem, and delete outdated ones
+    #[arg(long, conflicts_with_all = ["watch", "selector", "object"])]
+    pub(crate) reports: bool,
+    /// Send metrics to a Pushgateway, by POST, such as <http://pushgateway:9091/metrics/job/managed-by>
+    #[arg(long, value_name = "URL", conflicts_with = "watch", value_parser = parse_url)]
+    pub(crate) push_metrics: Option<Uri>,
     /// Exit with 0 if there are no workloads
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: StatusOutput,
+}
+
+/// Parses an absolute URL.
+fn parse_url(text: &str) -> Result<Uri, String> {
+    let url: Uri = text.parse().map_err(|_| "expected a URL".to_owned())?;
+    let is_http = matches!(url.scheme_str(), Some("http" | "https"));
+    if is_http && url.host().is_some() && url.query().is_none() {
+        Ok(url)
+    } else {
+        Err("expected a URL that starts with http:// or https://, without a query".to_owned())
+    }
 }
 
 /// Parses a duration: `90s`, `5m`, `1h`.
@@ -84,4 +102,6 @@ pub(crate) enum StatusOutput {
     Yaml,
     /// The problems, for a CI job's page.
     Markdown,
+    /// Numbers of workloads, as metrics for Prometheus.
+    Metrics,
 }

@@ -1,5 +1,6 @@
 //! Prints the status of workloads.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -22,6 +23,8 @@ pub(crate) struct StatusReport {
     pub(crate) after: TimeDelta,
     pub(crate) objects: Vec<ObjectStatus>,
     pub(crate) unchecked: Vec<Unchecked>,
+    /// Controllers that the settings list, or that the library knows.
+    pub(crate) known_controllers: BTreeSet<String>,
     /// True if one workload was selected by its name.
     pub(crate) has_name: bool,
 }
@@ -37,17 +40,22 @@ pub(crate) struct Unchecked {
 }
 
 impl StatusReport {
-    pub(crate) fn exit_status(&self, allow_empty: bool) -> ExitStatus {
-        let is_incomplete = self.unchecked.iter().any(|unread| unread.has_workloads)
-            || self.count(Verdict::Unchecked) > 0;
+    /// Returns true if a workload could not be read, or has no verdict.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.unchecked.iter().any(|unread| unread.has_workloads)
+            || self.count(Verdict::Unchecked) > 0
+    }
+
+    /// Returns the exit status. Problems that are published elsewhere do not fail the run.
+    pub(crate) fn exit_status(&self, args: &StatusArgs) -> ExitStatus {
+        let is_published = args.reports || args.push_metrics.is_some();
+        let mut objects = self.objects.iter();
+        let has_problem = objects.any(|row| row.verdict.is_problem());
         ExitStatus::first([
-            (is_incomplete, ExitStatus::Error),
+            (self.is_incomplete(), ExitStatus::Error),
+            (has_problem && !is_published, ExitStatus::Denied),
             (
-                self.objects.iter().any(|row| row.verdict.is_problem()),
-                ExitStatus::Denied,
-            ),
-            (
-                self.objects.is_empty() && !allow_empty,
+                self.objects.is_empty() && !args.allow_empty && !is_published,
                 ExitStatus::NothingEvaluated,
             ),
         ])
@@ -106,6 +114,7 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
             out.write_all(yaml.as_bytes())?;
         }
         StatusOutput::Markdown => out.write_all(markdown(report).as_bytes())?,
+        StatusOutput::Metrics => out.write_all(metrics(report).as_bytes())?,
         StatusOutput::Table if report.has_name => {
             for row in &report.objects {
                 out.write_all(tree(report, row).as_bytes())?;
@@ -279,5 +288,46 @@ fn markdown(report: &StatusReport) -> String {
             unread.resource, unread.reason
         );
     }
+    text
+}
+
+/// Formats the numbers of workloads for Prometheus. Users choose the names of controllers, so unknown ones have the label `other`: the
+/// number of time series stays bounded.
+///
+/// Source: "Exposition formats" in Prometheus' documentation, "Text-based format".
+pub(crate) fn metrics(report: &StatusReport) -> String {
+    let mut counts: BTreeMap<(&str, String, &str), usize> = BTreeMap::new();
+    for row in &report.objects {
+        let controller = match &*row.controller {
+            "" => "built-in",
+            name if report.known_controllers.contains(name) => name,
+            _ => "other",
+        };
+        let kind = row.object.kind_and_group();
+        let count = counts.entry((controller, kind, row.verdict.as_str()));
+        let count = count.or_default();
+        *count = count.saturating_add(1);
+    }
+    let unread = report.unchecked.len();
+    let time = report.now.timestamp();
+    let mut text = "# HELP managed_by_objects Workloads by controller, kind and verdict of managed-by status.\n\
+        # TYPE managed_by_objects gauge\n"
+        .to_owned();
+    // Writing to a String cannot fail.
+    for ((controller, kind, verdict), count) in counts {
+        let _ = writeln!(
+            text,
+            "managed_by_objects{{controller=\"{controller}\",kind=\"{kind}\",verdict=\"{verdict}\"}} {count}"
+        );
+    }
+    let _ = write!(
+        text,
+        "# HELP managed_by_status_unread_resources Resources that managed-by status could not read.\n\
+         # TYPE managed_by_status_unread_resources gauge\n\
+         managed_by_status_unread_resources {unread}\n\
+         # HELP managed_by_status_timestamp_seconds Time at which managed-by status read the cluster.\n\
+         # TYPE managed_by_status_timestamp_seconds gauge\n\
+         managed_by_status_timestamp_seconds {time}\n"
+    );
     text
 }

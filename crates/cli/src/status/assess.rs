@@ -33,6 +33,7 @@ pub(crate) fn assess(object: StoredObject, cluster: &Cluster, limits: &Limits) -
         controller: object.controller().to_owned(),
         delegated: object.delegated_to.is_some(),
         object: object.object,
+        uid: object.uid,
         state,
         verdict,
         reason,

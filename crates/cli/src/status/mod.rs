@@ -122,6 +122,8 @@ pub(crate) struct Link {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ObjectStatus {
     pub(crate) object: ObjectRef,
+    #[serde(skip)]
+    pub(crate) uid: String,
     /// Controller that runs the workload: a value of `managedBy`. Empty for a kind whose built-in controller has no name.
     pub(crate) controller: String,
     pub(crate) delegated: bool,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -79,6 +80,14 @@ fn recording() -> Responses {
 
 /// Runs the program with a server.
 fn run(responses: &Responses, args: &[&str]) -> Output {
+    run_and_record(responses, args).0
+}
+
+/// A request that writes: `PATCH /apis/...`, and its body.
+type Write = (String, Value);
+
+/// Runs the program with a server, and returns the requests that write. In the arguments, replaces `SERVER` by the address.
+fn run_and_record(responses: &Responses, args: &[&str]) -> (Output, Vec<Write>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let directory = TempDir::new().unwrap();
@@ -86,15 +95,18 @@ fn run(responses: &Responses, args: &[&str]) -> Output {
     let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "a", "clusters": [{"name": "a", "cluster": {"server": format!("http://{address}")}}],
         "users": [{"name": "a", "user": {}}], "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a", "namespace": "team-mk"}}]});
     fs::write(&kubeconfig, config.to_string()).unwrap();
-    let is_done = AtomicBool::new(false);
-    thread::scope(|scope| {
+    let args = args
+        .iter()
+        .map(|arg| arg.replace("SERVER", &address.to_string()));
+    let (is_done, writes) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let output = thread::scope(|scope| {
         scope.spawn(|| {
             for connection in listener.incoming() {
                 if is_done.load(Ordering::Relaxed) {
                     return;
                 }
                 let connection = connection.unwrap();
-                scope.spawn(|| serve(connection, responses));
+                scope.spawn(|| serve(connection, responses, &writes));
             }
         });
         let output = Command::new(env!("CARGO_BIN_EXE_managed-by"))
@@ -108,27 +120,51 @@ fn run(responses: &Responses, args: &[&str]) -> Output {
         is_done.store(true, Ordering::Relaxed);
         drop(TcpStream::connect(address));
         output
-    })
+    });
+    (output, writes.into_inner().unwrap())
 }
 
-fn serve(connection: TcpStream, responses: &Responses) {
-    let mut writer = connection.try_clone().unwrap();
-    let mut lines = BufReader::new(connection).lines().map_while(Result::ok);
-    while let Some(request) = lines.next() {
-        for _header in lines.by_ref().take_while(|line| !line.is_empty()) {}
-        let target = request.split(' ').nth(1).unwrap();
+fn serve(connection: TcpStream, responses: &Responses, writes: &Mutex<Vec<Write>>) {
+    let mut stream = connection.try_clone().unwrap();
+    let mut reader = BufReader::new(connection);
+    let mut line = String::new();
+    while reader.read_line(&mut line).is_ok_and(|read| read > 0) {
+        let request = std::mem::take(&mut line);
+        let mut length = 0;
+        while reader.read_line(&mut line).is_ok() && line != "\r\n" {
+            let header = std::mem::take(&mut line).to_ascii_lowercase();
+            if let Some(value) = header.strip_prefix("content-length: ") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        line.clear();
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let (method, rest) = request.split_once(' ').unwrap();
+        let target = rest.split(' ').next().unwrap();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let missing = (
             404,
             json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}),
         );
-        let (code, body) = responses.get(path).unwrap_or(&missing);
-        let body = page(body.clone(), query).to_string();
+        let accepted = (200, json!({}));
+        let (code, response) = if method == "GET" {
+            responses.get(path).unwrap_or(&missing)
+        } else {
+            let text = String::from_utf8(body).unwrap();
+            let body = serde_json::from_str(&text).unwrap_or(Value::from(text));
+            writes
+                .lock()
+                .unwrap()
+                .push((format!("{method} {path}"), body));
+            &accepted
+        };
+        let body = page(response.clone(), query).to_string();
         let head = format!(
             "HTTP/1.1 {code} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
-        if writer.write_all((head + &body).as_bytes()).is_err() {
+        if stream.write_all((head + &body).as_bytes()).is_err() {
             return;
         }
     }
@@ -285,4 +321,102 @@ fn a_malformed_workload_is_reported() {
         report["unchecked"],
         json!([{"resource": "jobs.batch team-a/pi", "reason": reason, "workloads": true}])
     );
+}
+
+const REPORTS: &str = "/apis/openreports.io/v1alpha1";
+
+/// Returns the recording with a report that is outdated.
+fn with_reports(mut responses: Responses) -> Responses {
+    let version = json!({"groupVersion": "openreports.io/v1alpha1", "version": "v1alpha1"});
+    let group =
+        json!({"name": "openreports.io", "versions": [version], "preferredVersion": version});
+    let (_, groups) = responses.get_mut("/apis").unwrap();
+    groups["groups"].as_array_mut().unwrap().push(group);
+    let outdated = json!({"metadata": {"namespace": "team-a", "name": "managed-by-gone"}});
+    let list = json!({"kind": "ReportList", "metadata": {}, "items": [outdated]});
+    responses.insert(format!("{REPORTS}/reports"), (200, list));
+    responses
+}
+
+#[test]
+fn problems_become_reports() {
+    let mut responses = with_reports(recording());
+    let (output, writes) = run_and_record(&responses, &["-A", "--reports", "--problems"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let (deletes, applied): (Vec<_>, Vec<_>) = writes
+        .iter()
+        .partition(|(request, _)| request.starts_with("DELETE"));
+    let deletes: Vec<_> = deletes.into_iter().map(|(request, _)| request).collect();
+    let outdated = format!("DELETE {REPORTS}/namespaces/team-a/reports/managed-by-gone");
+    assert_eq!(deletes, [&outdated]);
+    assert_eq!(applied.len(), 5);
+    let (request, report) = applied
+        .into_iter()
+        .find(|(_, report)| report["scope"]["name"] == "a-noqueue")
+        .unwrap();
+    let uid = report["scope"]["uid"].as_str().unwrap();
+    let path = format!("{REPORTS}/namespaces/team-mk/reports/managed-by-{uid}");
+    assert_eq!(request, &format!("PATCH {path}"));
+    let result = &report["results"][0];
+    assert_eq!(
+        [&result["rule"], &result["result"], &result["message"]],
+        [
+            "orphaned",
+            "fail",
+            "no label kueue.x-k8s.io/queue-name, so Kueue ignores it"
+        ]
+    );
+    assert_eq!(report["metadata"]["ownerReferences"][0]["uid"], uid);
+
+    // The report may be about a workload that could not be read.
+    forbid(&mut responses, "/apis/jobset.x-k8s.io/v1alpha2/jobsets");
+    let (output, writes) = run_and_record(&responses, &["-A", "--reports"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        writes
+            .iter()
+            .all(|(request, _)| request.starts_with("PATCH")),
+        "{writes:?}"
+    );
+
+    let output = run(&recording(), &["-A", "--reports"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        text(&output.stderr).ends_with("error: the cluster serves neither reports.openreports.io nor policyreports.wgpolicyk8s.io\n"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn metrics_are_printed_and_pushed() {
+    let responses = recording();
+    let printed = run(&responses, &["-A", "-o", "metrics"]);
+    let metrics = text(&printed.stdout);
+    for line in [
+        "managed_by_objects{controller=\"kueue.x-k8s.io/multikueue\",kind=\"Job.batch\",verdict=\"orphaned\"} 2\n",
+        // A user chooses this name.
+        "managed_by_objects{controller=\"other\",kind=\"JobSet.jobset.x-k8s.io\",verdict=\"orphaned\"} 1\n",
+        "managed_by_status_unread_resources 0\n",
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    let url = "http://SERVER/metrics/job/managed-by";
+    let (output, writes) = run_and_record(&responses, &["-A", "--push-metrics", url]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let [(request, pushed)] = &*writes else {
+        panic!("{writes:?}");
+    };
+    assert_eq!(request, "POST /metrics/job/managed-by");
+    let without_time = |text: &str| text.rsplit_once(' ').unwrap().0.to_owned();
+    assert_eq!(
+        without_time(pushed.as_str().unwrap()),
+        without_time(metrics)
+    );
+    let refused = run(
+        &responses,
+        &["-A", "--push-metrics", "http://127.0.0.1:1/metrics"],
+    );
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let error = text(&refused.stderr).lines().last().unwrap();
+    assert!(error.starts_with("error: 127.0.0.1/metrics: "), "{error}");
 }

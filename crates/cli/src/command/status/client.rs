@@ -1,14 +1,18 @@
 //! Reads from kube-apiserver.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use http::Request;
+use http::uri::PathAndQuery;
+use http::{Request, Uri, request};
 use kube::config::KubeConfigOptions;
 use kube::{Config, Error};
 use managed_by::Release;
+use serde_json::Value;
 
 use super::resources::Resource;
 use crate::exit::CliError;
+use crate::interrupt;
 use crate::output::status::Unchecked;
 
 /// Objects per request, as in kubectl.
@@ -32,6 +36,16 @@ impl From<Error> for ReadError {
             Error::Api(status) => Self::Other(status.message),
             error => Self::Other(message(&error)),
         }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotFound => "not found",
+            Self::Forbidden => "forbidden",
+            Self::Other(text) => text,
+        })
     }
 }
 
@@ -142,13 +156,51 @@ impl Client {
         Ok(self.0.request_text(request).await?)
     }
 
-    /// Returns a page of a list as JSON.
-    pub(super) async fn page(
+    /// Creates an object, or applies fields to it (server-side apply), with a field manager.
+    pub(super) async fn apply(
         &self,
         path: &str,
+        manager: &str,
+        object: &Value,
+    ) -> Result<(), ReadError> {
+        let path = format!("{path}?fieldManager={manager}&force=true");
+        let request = Request::patch(path).header("content-type", "application/apply-patch+yaml");
+        self.send(request, object.to_string().into_bytes()).await
+    }
+
+    pub(super) async fn delete(&self, path: &str) -> Result<(), ReadError> {
+        self.send(Request::delete(path), Vec::new()).await
+    }
+
+    async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<(), ReadError> {
+        let request = request.body(body);
+        let request = request.map_err(|e| ReadError::Other(e.to_string()))?;
+        self.0.request_text(request).await?;
+        Ok(())
+    }
+
+    /// Lists a resource, and calls a function with each page as JSON.
+    pub(super) async fn list(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
         labels: &str,
-        next: &str,
-    ) -> Result<String, ReadError> {
+        mut each: impl FnMut(&str),
+    ) -> Result<(), ReadError> {
+        let path = resource.path(namespace, "");
+        let mut next = String::new();
+        loop {
+            let page = self.page(&path, labels, &next).await?;
+            each(&page);
+            next = continue_token(&page);
+            if next.is_empty() || interrupt::is_interrupted() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns a page of a list as JSON.
+    async fn page(&self, path: &str, labels: &str, next: &str) -> Result<String, ReadError> {
         let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
         query.append_pair("limit", &PAGE.to_string());
         for (name, value) in [("labelSelector", labels), ("continue", next)] {
@@ -158,4 +210,33 @@ impl Client {
         }
         self.get(&query.finish()).await
     }
+}
+
+/// Sends metrics to a Pushgateway, or to another program that accepts them by POST.
+pub(super) async fn push(url: &Uri, metrics: String) -> Result<(), String> {
+    // A client adds the path of each request to this URL.
+    let mut server = url.clone().into_parts();
+    server.path_and_query = Some(PathAndQuery::from_static("/"));
+    let server = Uri::from_parts(server).map_err(|e| e.to_string())?;
+    let client = kube::Client::try_from(Config::new(server));
+    let client = client.map_err(|e| message(&e))?;
+    let request = Request::post(url.path()).header("content-type", "text/plain; version=0.0.4");
+    let request = request.body(metrics.into_bytes());
+    let request = request.map_err(|e| e.to_string())?;
+    let pushed = client.request_text(request).await;
+    pushed.map(drop).map_err(|e| message(&e))
+}
+
+/// Returns the token of the next page, or an empty text after the last.
+fn continue_token(list: &str) -> String {
+    #[derive(serde::Deserialize)]
+    struct List {
+        metadata: Metadata,
+    }
+    #[derive(serde::Deserialize)]
+    struct Metadata {
+        #[serde(default, rename = "continue")]
+        next: String,
+    }
+    serde_json::from_str(list).map_or_else(|_| String::new(), |list: List| list.metadata.next)
 }

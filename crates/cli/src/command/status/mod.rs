@@ -1,12 +1,14 @@
 //! `managed-by status`: reads the workloads of a cluster, and evaluates them with [`crate::status`].
 
 mod client;
+mod publish;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use chrono::DateTime;
+use managed_by::MULTIKUEUE;
 use managed_by_offline::{Document, Evaluator, MalformedText, manifest, with_overrides};
 use serde_json::value::RawValue;
 use tokio::runtime;
@@ -43,7 +45,9 @@ pub(super) fn run(args: &StatusArgs, quiet: bool) -> Result<ExitStatus, CliError
         }
         let report = reader.read().await?;
         output::print(&report, args, quiet)?;
-        Ok(report.exit_status(args.allow_empty))
+        let namespace = reader.namespace.as_deref();
+        publish::publish(&reader.client, args, &report, namespace).await?;
+        Ok(report.exit_status(args))
     })
 }
 
@@ -58,7 +62,7 @@ async fn watch(
     let mut is_first = true;
     loop {
         let mut report = reader.read().await?;
-        let exit = report.exit_status(args.allow_empty);
+        let exit = report.exit_status(args);
         let rows = report.objects.iter();
         let rows = rows.map(|row: &ObjectStatus| (row.object.clone(), (row.verdict, row.state)));
         let rows: BTreeMap<_, _> = rows.collect();
@@ -204,6 +208,11 @@ impl<'r> Reader<'r> {
             after: limits.after,
             objects,
             unchecked,
+            known_controllers: evaluator
+                .known_controllers()
+                .chain([MULTIKUEUE])
+                .map(str::to_owned)
+                .collect(),
             has_name,
         })
     }
@@ -225,6 +234,7 @@ impl<'r> Reader<'r> {
             let labels = labels.unwrap_or_default();
             let namespace = self.namespace.as_deref().filter(|_| is_namespaced);
             let read = self
+                .client
                 .list(&resource, namespace, labels, |page| {
                     for item in items(page) {
                         kueue.add(name, item.get());
@@ -271,7 +281,7 @@ impl<'r> Reader<'r> {
                 self.client.get(&path).await.map(|json| add(&json))
             } else {
                 let labels = self.args.selector.as_deref().unwrap_or_default();
-                self.list(resource, namespace, labels, add).await
+                self.client.list(resource, namespace, labels, add).await
             };
             match (read, name) {
                 (Ok(()), _) | (Err(ReadError::NotFound), None) => {}
@@ -283,26 +293,6 @@ impl<'r> Reader<'r> {
             unchecked.append(&mut malformed);
         }
         Ok(())
-    }
-
-    /// Lists a resource, and calls a function with each page as JSON.
-    async fn list(
-        &self,
-        resource: &Resource,
-        namespace: Option<&str>,
-        labels: &str,
-        mut each: impl FnMut(&str),
-    ) -> Result<(), ReadError> {
-        let path = resource.path(namespace, "");
-        let mut next = String::new();
-        loop {
-            let page = self.client.page(&path, labels, &next).await?;
-            each(&page);
-            next = continue_token(&page);
-            if next.is_empty() || interrupt::is_interrupted() {
-                return Ok(());
-            }
-        }
     }
 }
 
@@ -337,20 +327,6 @@ fn items(list: &str) -> Vec<&RawValue> {
         items: Vec<&'a RawValue>,
     }
     serde_json::from_str(list).map_or_else(|_| Vec::new(), |list: List<'_>| list.items)
-}
-
-/// Returns the token of the next page, or an empty text after the last.
-fn continue_token(list: &str) -> String {
-    #[derive(serde::Deserialize)]
-    struct List {
-        metadata: Metadata,
-    }
-    #[derive(serde::Deserialize)]
-    struct Metadata {
-        #[serde(default, rename = "continue")]
-        next: String,
-    }
-    serde_json::from_str(list).map_or_else(|_| String::new(), |list: List| list.metadata.next)
 }
 
 impl StatusArgs {
