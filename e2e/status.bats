@@ -155,3 +155,74 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
   run "$ROOT/target/debug/managed-by" status -A
   [ "$status" -eq 2 ] && [[ $output == *"unchecked: jobs.batch: forbidden"* ]]
 }
+
+# Runs what the chart's CronJob runs, with the token of its service account, on a cluster with RBAC: run_reports
+run_reports() {
+  local token arguments kubeconfig=$RUN/reports/reports.kubeconfig
+  token=$(kubectl create token managed-by-status --namespace kubewarden)
+  jq --arg token "$token" '.users[0].user.token = $token' "$RUN/reports/kubeconfig" >"$kubeconfig"
+  jq -r 'select(.kind == "ConfigMap" and .metadata.name == "managed-by-status") | .data["settings.yaml"]' rendered.json >settings.yaml
+  jq -r 'select(.kind == "CronJob") | .spec.jobTemplate.spec.template.spec.containers[0].args[] | sub("/etc/managed-by/"; "") | sub("--after=.*"; "--after=1s")' rendered.json >arguments
+  mapfile -t arguments <arguments
+  KUBECONFIG=$kubeconfig run --separate-stderr "$ROOT/target/debug/managed-by" "${arguments[@]}"
+}
+report_rules() { kubectl get "${1:-reports}" -A -o json | jq -c '[.items[] | [.scope.name, .results[0].rule]] | sort'; }
+
+@test "the chart's CronJob writes reports and pushes metrics, with no other permission than its own" {
+  require_programs helm prometheus-pushgateway
+  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART is not set"
+  start_cluster reports --authorization-mode=RBAC
+  export KUBECONFIG=$RUN/reports/kubeconfig
+  cd "$BATS_TEST_TMPDIR"
+  apply_crds reports 'del(.spec.conversion) | .spec.versions |= map(select(.storage))' "$(module_dir "$KUEUE_MODULE")/config/components/crd/bases"
+  helm template reports "$KUBEWARDEN_CHART"/charts/openreports-*.tgz --set openreports.enabled=true,enabled=true | yaml_to_json | jq -c 'select(.kind == "CustomResourceDefinition")' | kubectl create -f -
+  kubectl create namespace team-a
+  kubectl get namespace kubewarden || kubectl create namespace kubewarden
+  local gateway
+  gateway=127.0.0.1:$(free_port)
+  start reports/pushgateway prometheus-pushgateway --web.listen-address="$gateway"
+  render_chart reports hybrid --namespace kubewarden --set statusReports.enabled=true --set statusReports.pushMetrics="http://$gateway/metrics/job/managed-by" >rendered.json
+  jq 'select(.metadata.name == "managed-by-status")' rendered.json | kubectl apply -f -
+
+  { job typo 'managedBy: kueue.x-k8s.io/multikeue' && job no-queue 'managedBy: kueue.x-k8s.io/multikueue' && job suspended 'suspend: true'; } | kubectl create --namespace team-a -f -
+  sleep 2
+  run_reports
+  [ "$status" -eq 0 ]
+  run ! grep unchecked <<<"$stderr"
+  [ "$(report_rules)" = '[["no-queue","orphaned"],["typo","orphaned"]]' ]
+  curl --silent --fail "http://$gateway/metrics" | grep -F 'managed_by_objects{controller="other",instance="",job="managed-by",kind="Job.batch",verdict="orphaned"} 1'
+  # An unchanged report is not written again, and another program's report stays.
+  kubectl get reports -n team-a -o json | jq -c '.items[] | select(.scope.name == "no-queue") | .metadata |= {name: "other", namespace}' | kubectl create -f -
+  before=$(kubectl get reports -A -o jsonpath='{.items[*].metadata.resourceVersion}')
+  run_reports
+  [ "$(kubectl get reports -A -o jsonpath='{.items[*].metadata.resourceVersion}')" = "$before" ]
+  kubectl delete job typo -n team-a --cascade=background
+  run_reports
+  [ "$status" -eq 0 ]
+  [ "$(report_rules)" = '[["no-queue","orphaned"],["no-queue","orphaned"]]' ]
+  run ! grep -F 'controller="other"' <<<"$(curl --silent --fail "http://$gateway/metrics")"
+
+  # Without a permission, it fails, and deletes nothing.
+  kubectl patch clusterrole managed-by-status --type=json --patch '[{"op": "replace", "path": "/rules/0/verbs", "value": ["get"]}]'
+  sleep 1
+  run_reports
+  [ "$status" -eq 2 ]
+  [ "$(report_rules)" = '[["no-queue","orphaned"],["no-queue","orphaned"]]' ]
+  stop reports/pushgateway
+  run_reports
+  [ "$status" -eq 2 ] && [[ $stderr == *"error: 127.0.0.1/metrics/job/managed-by: "* ]]
+}
+
+@test "reports are PolicyReports on a cluster without OpenReports" {
+  [ -n "${KUBEWARDEN_CHART:-}" ] || skip "KUBEWARDEN_CHART is not set"
+  export KUBECONFIG=$RUN/reports/kubeconfig
+  cd "$BATS_TEST_TMPDIR"
+  kubectl patch crd reports.openreports.io clusterreports.openreports.io --type=json --patch '[{"op": "replace", "path": "/spec/versions/0/served", "value": false}]'
+  helm template kubewarden "$KUBEWARDEN_CHART" --set installPolicyReportCRDs=true | yaml_to_json | jq -c 'select(.kind == "CustomResourceDefinition" and .spec.group == "wgpolicyk8s.io")' | kubectl create -f -
+  kubectl patch clusterrole managed-by-status --type=json --patch '[{"op": "replace", "path": "/rules/0/verbs", "value": ["list"]}]'
+  render_chart reports hybrid --namespace kubewarden --set statusReports.enabled=true >rendered.json
+  sleep 2
+  run_reports
+  [ "$status" -eq 0 ]
+  [ "$(report_rules policyreports)" = '[["no-queue","orphaned"]]' ]
+}

@@ -114,7 +114,9 @@ fn templates_name_no_kinds_and_rules() {
         templates += 1;
     }
     assert!(templates > 15, "{templates}");
-    assert!(found.is_empty(), "{found:#?}");
+    // The chart creates a CronJob of its own.
+    let own = ["batch/v1", "kind: CronJob\n"].map(|name| format!("status-reports.yaml: {name}"));
+    assert_eq!(found, own);
 }
 
 /// The template of the `ValidatingAdmissionPolicies` has the variables in the table, and each names its own rule.
