@@ -3,8 +3,9 @@
 //
 //	patch release TAB changed declarations TAB what the change means
 //
-// People write the last column: "same: REASON" or "differs: REASON". For `go run ./parity/patches` it keeps the table and reads only patch
-// releases that are newer; with the argument `all` it reads all of them again.
+// People write the last column: "same: REASON" or "differs: REASON". Without an argument, the program keeps the table and reads only patch
+// releases that are newer; with the argument `all` it reads all of them again. With a pre-release such as `1.38.0-beta.0`, it also compares that
+// with the newest patch release, only in the packages of the batch API: "unverified: REASON", because the library does not support it.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"go/printer"
 	"go/token"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,13 +50,17 @@ var staging = []string{"api", "apimachinery", "apiserver", "component-base", "co
 type row struct{ patch, changed, meaning string }
 
 func main() {
-	if err := run(len(os.Args) > 1 && os.Args[1] == "all"); err != nil {
+	argument := ""
+	if len(os.Args) > 1 {
+		argument = os.Args[1]
+	}
+	if err := run(argument); err != nil {
 		fmt.Fprintln(os.Stderr, "patches:", err)
 		os.Exit(1)
 	}
 }
 
-func run(all bool) error {
+func run(argument string) error {
 	text, err := os.ReadFile(table)
 	if err != nil {
 		return err
@@ -66,7 +72,7 @@ func run(all bool) error {
 		known[fields[0]] = row{fields[0], fields[1], fields[2]}
 	}
 	for minor := firstMinor; ; minor++ {
-		found, err := rowsOfMinor(minor, known, all)
+		found, err := rowsOfMinor(minor, known, argument == "all")
 		if err != nil {
 			return err
 		}
@@ -74,6 +80,33 @@ func run(all bool) error {
 			break
 		}
 		rows = append(rows, found...)
+	}
+	newest := rows[len(rows)-1].patch
+	prereleases := map[string]row{}
+	for name, r := range known {
+		if strings.Contains(name, "-") && minorOf(name) > minorOf(newest) {
+			prereleases[name] = r
+		}
+	}
+	if strings.Contains(argument, "-") {
+		old, err := read(newest)
+		if err != nil {
+			return err
+		}
+		source, err := read(argument)
+		if err != nil {
+			return err
+		}
+		isOther := func(key, _ string) bool {
+			pkg, name, _ := strings.Cut(key, " ")
+			return !strings.Contains(pkg, "batch") || strings.HasPrefix(name, "map_")
+		}
+		maps.DeleteFunc(old, isOther)
+		maps.DeleteFunc(source, isOther)
+		prereleases[argument] = row{argument, diff(old, source), ""}
+	}
+	for _, name := range slices.Sorted(maps.Keys(prereleases)) {
+		rows = append(rows, prereleases[name])
 	}
 	var out strings.Builder
 	unreviewed := 0
@@ -93,6 +126,15 @@ func run(all bool) error {
 	return nil
 }
 
+// minorOf returns the minor release of a patch release, or -1.
+func minorOf(patch string) int {
+	minor, err := strconv.Atoi(strings.Split(patch, ".")[1])
+	if err != nil {
+		return -1
+	}
+	return minor
+}
+
 // rowsOfMinor returns the rows of a minor release. It reads the patch releases that are not known, and their predecessor.
 func rowsOfMinor(minor int, known map[string]row, all bool) ([]row, error) {
 	var rows []row
@@ -104,7 +146,7 @@ func rowsOfMinor(minor int, known map[string]row, all bool) ([]row, error) {
 			rows, previous, readable, missing = append(rows, r), nil, patch, 0
 			continue
 		}
-		source, err := read(minor, patch)
+		source, err := read(name)
 		if errors.Is(err, errNotServed) {
 			rows, missing = append(rows, row{name, notServed, ""}), missing+1
 			continue
@@ -112,7 +154,7 @@ func rowsOfMinor(minor int, known map[string]row, all bool) ([]row, error) {
 			return nil, err
 		}
 		if previous == nil && readable >= 0 {
-			if previous, err = read(minor, readable); err != nil {
+			if previous, err = read(fmt.Sprintf("1.%d.%d", minor, readable)); err != nil {
 				return nil, err
 			}
 		}
@@ -149,20 +191,20 @@ func diff(old, new map[string]string) string {
 
 var errNotServed = errors.New("not served")
 
-// read downloads a patch release and returns its declarations, by package and name.
-func read(minor, patch int) (map[string]string, error) {
+// read downloads a release such as 1.37.2 and returns its declarations, by package and name.
+func read(release string) (map[string]string, error) {
 	cache, err := os.MkdirTemp("", "patches")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(cache)
-	args := []string{"mod", "download", "-json", fmt.Sprintf("k8s.io/kubernetes@v1.%d.%d", minor, patch)}
+	args := []string{"mod", "download", "-json", "k8s.io/kubernetes@v" + release}
 	for _, module := range staging {
-		args = append(args, fmt.Sprintf("k8s.io/%s@v0.%d.%d", module, minor, patch))
+		args = append(args, "k8s.io/"+module+"@v0."+strings.TrimPrefix(release, "1."))
 	}
 	command := exec.Command("go", args...)
 	// The checksum database lacks some of these modules. Their code is only read.
-	command.Dir, command.Env = cache, append(os.Environ(), "GOMODCACHE="+cache, "GOFLAGS=-modcacherw", "GOSUMDB=off")
+	command.Dir, command.Env = cache, append(os.Environ(), "GOMODCACHE="+cache, "GOFLAGS=-modcacherw", "GONOSUMDB=k8s.io/*")
 	output, _ := command.Output() // The output has the errors.
 	directories := map[string]string{}
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {

@@ -13,10 +13,17 @@ fn releases_match_the_table_of_patch_releases() {
     for line in include_str!("../patches/table.tsv").lines() {
         let mut fields = line.split('\t');
         let (patch, changed) = (fields.next().unwrap(), fields.next().unwrap_or_default());
+        let meaning = fields.next().unwrap_or_default();
+        if patch.contains('-') {
+            // A pre-release is in the table to prepare for its release.
+            assert!(meaning.starts_with("unverified: "), "{patch}: not reviewed");
+            assert!(patch.parse::<Release>().is_err(), "{patch}");
+            continue;
+        }
         let release: Release = patch.parse().unwrap();
         let is_first = patch.ends_with(".0");
         let differs = before.is_some_and(|before| before != release) && !is_first;
-        match fields.next().unwrap_or_default().split_once(": ") {
+        match meaning.split_once(": ") {
             Some(("differs", _)) => assert!(differs, "{patch}: {release}"),
             Some(("same", _)) => assert!(!differs, "{patch}: {release}"),
             _ => {
