@@ -7,6 +7,8 @@ use crate::object::job::{ConditionTypes, Job};
 use crate::object::template::{has_same_affinity, has_same_directives};
 use crate::release::Release;
 use crate::request::Change;
+#[cfg(feature = "manifests")]
+use crate::rule::manifest::is_stored;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
@@ -58,6 +60,19 @@ impl<'a> SuspendedJobUpdate<'a> {
     }
 }
 
+/// Returns true if the request compares manifests that someone wrote: the status of the stored Job is not in them.
+#[cfg(feature = "manifests")]
+fn is_status_unknown(context: &Context<'_>) -> bool {
+    let manifests = context.request.source.manifests();
+    let old = manifests.and_then(|manifests| manifests.old);
+    old.is_some_and(|old| !is_stored(&serde_json::from_str(old).unwrap_or_default()))
+}
+
+#[cfg(not(feature = "manifests"))]
+const fn is_status_unknown(_: &Context<'_>) -> bool {
+    false
+}
+
 const TEMPLATE: &str = "spec.template";
 const POD_SPEC: &str = "spec.template.spec";
 
@@ -71,7 +86,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let immutable = |path: &'static str, detail: &'static str| {
         FieldError::invalid(path, BadValue::Omitted, detail)
     };
-    if !job.may_change(release) {
+    if !job.may_change(release) && !is_status_unknown(context) {
         if !has_same_directives(new, old, release) {
             findings.push(immutable(TEMPLATE, "field is immutable"));
         }

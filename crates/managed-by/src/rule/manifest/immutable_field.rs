@@ -205,8 +205,14 @@ impl Manifests {
         let [old, new] = templates;
         let rest = self.member("template", old.as_ref(), new.as_ref());
         if is_suspended {
+            // If the status of the stored Job is known, `job-spec/scheduling-directives` decides on the directives.
+            let effect = if self.is_old_stored {
+                rest
+            } else {
+                rest.max(directives)
+            };
             // The path of the error depends on the release.
-            return rest.min(Effect::Undecided);
+            return effect.min(Effect::Undecided);
         }
         // A queue may have suspended the stored Job.
         let most = if self.is_old_stored {
@@ -287,7 +293,7 @@ fn is_default(name: &str, value: &Value) -> bool {
 }
 
 /// Returns true if a manifest is a stored object, as `kubectl get` prints it.
-fn is_stored(manifest: &Value) -> bool {
+pub(crate) fn is_stored(manifest: &Value) -> bool {
     let metadata = manifest.get("metadata");
     let has = |field: &str| metadata.is_some_and(|metadata| metadata.get(field).is_some());
     has("uid") || has("resourceVersion") || has("creationTimestamp")

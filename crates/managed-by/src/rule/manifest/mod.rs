@@ -6,6 +6,9 @@ mod immutable_field;
 #[cfg(feature = "manifests")]
 mod unknown_field;
 
+#[cfg(feature = "manifests")]
+pub(crate) use immutable_field::is_stored;
+
 use crate::description::{Enforcement, Rule, Upstream};
 use crate::rule::{Check, CheckFn};
 #[cfg(feature = "manifests")]
