@@ -133,6 +133,31 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
   LIMIT=150 assert_verdict delegated-long healthy
 }
 
+@test "the management cluster restarts: no verdict changes" {
+  # Kueue needs a while to activate the ClusterQueues again.
+  # Earlier tests leave these problems behind.
+  LIMIT=90 retry assert_no_problems $ORPHANS forged unseen-job unseen-set unseen
+  restart management/kube-apiserver
+  wait_ready management/kube-apiserver kubectl get --raw /readyz
+  for _ in {1..20}; do
+    assert_no_problems $ORPHANS forged unseen-job unseen-set unseen
+    sleep 1
+  done
+}
+
+@test "--watch prints what changes, until a signal ends it" {
+  "$ROOT/target/debug/managed-by" status --no-config -A --watch --problems --after 5s >"$BATS_TEST_TMPDIR/rows" 2>&1 &
+  local watch=$! exit=0
+  LIMIT=20 retry grep ' workloads: ' "$BATS_TEST_TMPDIR/rows"
+  job late 'managedBy: kueue.x-k8s.io/multikeue' | kubectl create -f -
+  run ! grep job/late "$BATS_TEST_TMPDIR/rows"
+  LIMIT=60 retry grep 'job/late .* orphaned' "$BATS_TEST_TMPDIR/rows"
+  kill -INT $watch
+  wait $watch || exit=$?
+  [ $exit -eq 1 ]
+  [ "$(grep --count job/late "$BATS_TEST_TMPDIR/rows")" -eq 1 ]
+}
+
 @test "with the settings of the policy, a controller that is not listed runs nothing" {
   job unlisted 'managedBy: acme.io/other' | kubectl create -f -
   echo '{"controllers": {"kueue.x-k8s.io/multikueue": "any"}}' >"$BATS_TEST_TMPDIR/settings.json"
