@@ -38,7 +38,7 @@ pub struct ObjectVerdict {
     /// Reviewed request, which contains the object.
     #[cfg_attr(feature = "package", ts(type = "AdmissionRequest"))]
     pub request: Box<RawValue>,
-    /// Verdict. Each finding has its position in the text.
+    /// Verdict. Each finding has its position in the text. With the option `releases`, a denial of any release is a denial.
     pub verdict: ReviewVerdict,
     /// Note that the API server drops the status of a create, or that the object is reviewed as a stored one. Not a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -271,10 +271,11 @@ impl<'s> LintBuilder<'s> {
             return;
         };
         let result = request.with_request(|request| {
-            let evaluate = |releases| managed_by::evaluate(request, self.settings, releases);
-            let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluate(None)));
-            let all = self.all_releases.then(|| evaluate(Some(ReleaseSet::all())));
-            (verdict, all.map(|all| release_verdicts(&all)))
+            // A release that is requested denies the object.
+            let releases = self.all_releases.then(ReleaseSet::all);
+            let evaluation = managed_by::evaluate(request, self.settings, releases);
+            let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation));
+            (verdict, releases.map(|_| release_verdicts(&evaluation)))
         });
         let (verdict, releases, malformed) = match result {
             Ok((verdict, releases)) => (verdict, releases, None),

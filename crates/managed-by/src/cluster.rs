@@ -23,6 +23,7 @@ pub enum JobLookup {
 
 /// Error of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LookupError {
     /// The API server can't be reached: the reason. The setting `on_lookup_failure` decides about the pod.
     Unreachable(String),

@@ -45,7 +45,7 @@ export interface LintOptions {
   /** User of the request. */
   username?: string;
   groups?: string[];
-  /** `all` to also evaluate every Kubernetes release. Each object gets `releases`. */
+  /** `all` to evaluate every Kubernetes release. A denial of any release is a denial, and each object gets `releases`. */
   releases?: "all";
 }
 

@@ -13,7 +13,7 @@ export function completeResult(result: LintResponse): LintResult {
       release.verdict ??= releases[index - 1]?.verdict as Verdict;
     });
   }
-  const denied = result.objects.filter(({ verdict, releases }) => !verdict.allowed || releases?.some((release) => !release.verdict.allowed) === true);
+  const denied = result.objects.filter(({ verdict }) => !verdict.allowed);
   return { ...result, summary: summary(result.objects.length, result.objects.length, denied.length, result.errors.length) };
 }
 

@@ -181,12 +181,23 @@ const NAMESPACE = "default";
 
 function evaluateDocument(input: Input, oldText: string, text: string): LintResult {
   const groups = input.groups.split(",").map((group) => group.trim());
-  const options: LintOptions = { namespace: NAMESPACE, username: input.username.trim(), groups: groups.filter((group) => group !== ""), releases: "all" };
-  if (input.operation === "create") {
-    return lint(text, input.settings, options);
-  }
-  const diffOptions: DiffOptions = input.operation === "status" ? { ...options, subResource: "status" } : options;
-  return diff(oldText, text, input.settings, diffOptions);
+  const shared: LintOptions = { namespace: NAMESPACE, username: input.username.trim(), groups: groups.filter((group) => group !== "") };
+  const evaluate = (options: LintOptions): LintResult => {
+    if (input.operation === "create") {
+      return lint(text, input.settings, options);
+    }
+    const diffOptions: DiffOptions = input.operation === "status" ? { ...options, subResource: "status" } : options;
+    return diff(oldText, text, input.settings, diffOptions);
+  };
+  // The policy's verdict, and that of each release.
+  const [result, all] = [evaluate(shared), evaluate({ ...shared, releases: "all" })];
+  result.objects.forEach((evaluated, index) => {
+    const releases = all.objects[index]?.releases;
+    if (releases !== undefined) {
+      evaluated.releases = releases;
+    }
+  });
+  return result;
 }
 
 function problemsOfOld({ oldObject, settings }: Input): InputProblem[] {

@@ -39,6 +39,7 @@ use parser::{ListSchema, Parser, declare_keys};
 
 /// Setting `reserved_value`: handling of the value that means the built-in controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum ReservedValuePolicy {
     /// The value is allowed, and means the same as no value.
     #[default]
@@ -54,6 +55,7 @@ impl ReservedValuePolicy {
 
 /// Setting `on_lookup_failure`: handling of a pod whose Job lookup failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum OnLookupFailure {
     /// The pod is allowed, with a warning.
     #[default]
@@ -69,6 +71,7 @@ impl OnLookupFailure {
 
 /// Setting `role`: the role of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Role {
     /// The cluster runs workloads, and it may delegate some.
     #[default]

@@ -27,6 +27,7 @@ const MAX_LABELS: usize = 16;
 
 /// Delegation policy for the workloads in a namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delegation {
     /// All workloads must be delegated.
     Required,

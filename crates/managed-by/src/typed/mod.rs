@@ -49,9 +49,9 @@ use view::{RawFields, object};
 /// let findings = JobChecker::default().status_update(&old, &new);
 /// let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
 /// assert_eq!(lines, [
-///     "1.31 to 1.37: status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true \
+///     "1.32 to 1.37: status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true \
 ///      condition [job-status/failed-without-failure-target]",
-///     "1.30 to 1.37: status.startTime: Required value: startTime is required for finished job \
+///     "1.32 to 1.37: status.startTime: Required value: startTime is required for finished job \
 ///      [job-status/finished-without-start-time]",
 /// ]);
 /// ```
@@ -71,9 +71,10 @@ pub struct JobChecker<'s> {
     groups: Vec<String>,
 }
 
+/// Checks the releases in which `managedBy` is on by default.
 impl Default for JobChecker<'_> {
     fn default() -> Self {
-        Self::new(ReleaseSet::all())
+        Self::new(ReleaseSet::with_managed_by_on_by_default())
     }
 }
 

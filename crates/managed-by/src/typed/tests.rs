@@ -150,7 +150,7 @@ fn denials_exclude_warnings() {
     assert_eq!(findings.len(), 1, "{findings:?}");
     let text = findings[0].to_string();
     assert!(
-        text.starts_with("1.30 to 1.37: warning: spec.managedBy: "),
+        text.starts_with("1.32 to 1.37: warning: spec.managedBy: "),
         "{text}"
     );
     assert_ne!(findings, []);
@@ -166,12 +166,12 @@ fn denials_exclude_warnings() {
     });
     let findings = JobChecker::default().status_update(&with_status(JobStatus::default()), &ready);
     assert_eq!(findings.denials(), [&findings[0]]);
-    assert_eq!(findings.denied_by().to_string(), "1.31 to 1.37");
+    assert_eq!(findings.denied_by().to_string(), "1.32 to 1.37");
     // Debug output for failed assertions.
     assert_eq!(
         format!("{findings:?}, {:?}", findings[0].releases()),
-        "[MergedFinding(1.31 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
-         [job-status/ready-exceeds-active])], ReleaseSet(1.31 to 1.37)"
+        "[MergedFinding(1.32 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
+         [job-status/ready-exceeds-active])], ReleaseSet(1.32 to 1.37)"
     );
     assert_eq!(findings.into_iter().count(), 1);
 }
