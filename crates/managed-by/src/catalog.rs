@@ -6,7 +6,7 @@ use crate::description::{Enforcement, Rule};
 use crate::finding::Finding;
 #[cfg(feature = "docs")]
 use crate::kind::{Kind, kinds};
-#[cfg(feature = "docs")]
+#[cfg(feature = "coverage")]
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{
@@ -24,7 +24,7 @@ macro_rules! catalog {
     ($($check:path,)*) => {
         static RULES: &[&Rule] = &[$(&$check.rule),*];
 
-        #[cfg(feature = "docs")]
+        #[cfg(feature = "coverage")]
         static CHECKS: &[&Check] = &[$(&$check),*];
 
         /// Returns the findings of all rules that exist in the release and are enabled. With `version_dependent_only`, skips rules
@@ -123,7 +123,7 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 }
 
 /// Returns the rules in conformance reports that apply to the change's kind, each with true if the change exercises it.
-#[cfg(feature = "docs")]
+#[cfg(feature = "coverage")]
 pub(crate) fn exercised_rules(context: &Context<'_>) -> Vec<(&'static Rule, bool)> {
     let applicable = CHECKS
         .iter()

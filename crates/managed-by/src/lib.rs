@@ -72,7 +72,7 @@ pub use kind::{
 pub use object::Outcome;
 pub use release::{ParseReleaseError, Release, ReleaseSet};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
-#[cfg(feature = "docs")]
+#[cfg(feature = "coverage")]
 pub use review::exercised_rules;
 #[cfg(feature = "manifests")]
 pub use review::{WorkloadState, workload_state};

@@ -4,7 +4,7 @@ use crate::catalog;
 use crate::cluster::{Cluster, NoCluster};
 use crate::decode::DecodeError;
 use crate::description::Enforcement;
-#[cfg(feature = "docs")]
+#[cfg(feature = "coverage")]
 use crate::description::Rule;
 use crate::evaluation::{Evaluation, MergedFinding, merge_findings};
 use crate::finding::Finding;
@@ -288,7 +288,7 @@ impl WorkloadState {
 ///
 /// # Errors
 /// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
-#[cfg(feature = "docs")]
+#[cfg(feature = "coverage")]
 pub fn exercised_rules(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,

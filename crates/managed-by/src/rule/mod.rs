@@ -10,7 +10,7 @@ pub(crate) mod manifest;
 mod owner;
 pub(crate) mod pods;
 pub(crate) mod status_writer;
-#[cfg(all(test, feature = "docs"))]
+#[cfg(all(test, feature = "coverage"))]
 mod tests;
 
 use std::borrow::Cow;
@@ -35,13 +35,13 @@ pub(crate) struct Check {
     applies_when: Option<fn(&ChangedFields) -> bool>,
     applies_during_deletion: bool,
     /// Used only by reports. Builds that enforce the rules don't have this field.
-    #[cfg(feature = "docs")]
+    #[cfg(feature = "coverage")]
     exercised_when: Option<Exercised>,
 }
 
 /// Predicate for the changes that exercise a rule in a controller report: changes that could have violated the rule. Rules without a
 /// predicate are not in the report. [`CheckFn::CustomStatus`] rules count every [`CustomStatusChange`].
-#[cfg(feature = "docs")]
+#[cfg(feature = "coverage")]
 enum Exercised {
     Change(fn(&Change<Object<'_>>) -> bool),
     Status(fn(&JobStatusChange<'_>) -> bool),
@@ -72,7 +72,7 @@ impl Check {
             run,
             applies_when: None,
             applies_during_deletion: false,
-            #[cfg(feature = "docs")]
+            #[cfg(feature = "coverage")]
             exercised_when: None,
         }
     }
@@ -97,11 +97,11 @@ impl Check {
     /// Counts a change in reports if it satisfies a predicate. Does not affect the verdict.
     pub(crate) const fn exercised_when_change(
         self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for reports"))]
+        #[cfg_attr(not(feature = "coverage"), expect(unused, reason = "only for reports"))]
         predicate: fn(&Change<Object<'_>>) -> bool,
     ) -> Self {
         Self {
-            #[cfg(feature = "docs")]
+            #[cfg(feature = "coverage")]
             exercised_when: Some(Exercised::Change(predicate)),
             ..self
         }
@@ -111,18 +111,18 @@ impl Check {
     /// doesn't exercise rules about finished ones. Does not affect the verdict.
     pub(crate) const fn exercised_when(
         self,
-        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for reports"))]
+        #[cfg_attr(not(feature = "coverage"), expect(unused, reason = "only for reports"))]
         predicate: fn(&JobStatusChange<'_>) -> bool,
     ) -> Self {
         Self {
-            #[cfg(feature = "docs")]
+            #[cfg(feature = "coverage")]
             exercised_when: Some(Exercised::Status(predicate)),
             ..self
         }
     }
 
     /// Returns true if reports count the change for the rule, or [`None`] if the rule is not in reports.
-    #[cfg(feature = "docs")]
+    #[cfg(feature = "coverage")]
     pub(crate) fn is_exercised(&self, context: &Context<'_>) -> Option<bool> {
         if let CheckFn::CustomStatus(_) = self.run {
             return Some(context.custom_status.is_some());
