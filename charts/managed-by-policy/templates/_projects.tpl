@@ -37,7 +37,7 @@ The result is JSON with three lists:
 {{- end }}
 
 {{/*
-Returns a project as JSON: name, kinds (the selected ones), writers (usernames), writesStatusOf, problems.
+Returns a project as JSON: name, isMultiKueue, kinds (the selected ones), writers (usernames), writesStatusOf, problems.
 (list . PROJECT HASVERSIONS BOUND), where HASVERSIONS is the result of "managed-by.hasClusterVersions", and BOUND the result of
 "managed-by.boundAccounts"
 */}}
@@ -71,13 +71,13 @@ can't progress. */ -}}
 {{- $hasAccounts := or $project.accounts $project.accountInAnyNamespace -}}
 {{- $isBuiltinWriter := and $hasAccounts (include "managed-by.listsWriters" $root) (or $isSelected (not (empty $writesStatusOf))) -}}
 {{- /* Namespace admins can't read Kueue's service account. The cluster-wide policy lists it. */ -}}
-{{- $isMultiKueue := and (eq $project.name "kueue") (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
+{{- $isMultiKueue := and $project.isMultiKueue (ne $root.Values.role "worker") (or (not $root.Values.namespaced) $values.statusWriters) -}}
 {{- $writers := list -}}
 {{- if and $isInstalled (or $isBuiltinWriter $isMultiKueue) -}}
   {{- $writers = default (include "managed-by.discoveredWriters" (list $root $project $bound) | fromJsonArray) $values.statusWriters -}}
   {{- if empty $writers -}}{{- $problems = append $problems (include "managed-by.missingWritersError" (list $root $project)) -}}{{- end -}}
 {{- end -}}
-{{- dict "name" $project.name "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
+{{- dict "name" $project.name "isMultiKueue" $project.isMultiKueue "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
 {{- end }}
 
 {{/* The served kinds, each with its served versions: (list . KINDS) */}}

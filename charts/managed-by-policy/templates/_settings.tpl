@@ -57,7 +57,7 @@ no release, so a Job status is denied only if every release denies it
 {{/* Kueue's service accounts, which write the status of workloads that are delegated to MultiKueue: (list . CLUSTER) */}}
 {{- define "managed-by.kueueWriters" -}}
 {{- $writers := list -}}
-{{- range (index . 1).projects -}}{{- if eq .name "kueue" -}}{{- $writers = .writers -}}{{- end -}}{{- end -}}
+{{- range (index . 1).projects -}}{{- if .isMultiKueue -}}{{- $writers = .writers -}}{{- end -}}{{- end -}}
 {{- $writers | toJson -}}
 {{- end }}
 
