@@ -8,7 +8,7 @@ use crate::object::template::{has_same_affinity, has_same_directives};
 use crate::release::Release;
 use crate::request::Change;
 #[cfg(feature = "manifests")]
-use crate::rule::manifest::is_stored;
+use crate::rule::manifest::is_status_known;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
@@ -60,16 +60,16 @@ impl<'a> SuspendedJobUpdate<'a> {
     }
 }
 
-/// Returns true if the request compares manifests that someone wrote: the status of the stored Job is not in them.
+/// Returns true if the request compares manifests without the status of the stored Job.
 #[cfg(feature = "manifests")]
-fn is_status_unknown(context: &Context<'_>) -> bool {
+fn lacks_status(context: &Context<'_>) -> bool {
     let manifests = context.request.source.manifests();
     let old = manifests.and_then(|manifests| manifests.old);
-    old.is_some_and(|old| !is_stored(&serde_json::from_str(old).unwrap_or_default()))
+    old.is_some_and(|old| !is_status_known(&serde_json::from_str(old).unwrap_or_default()))
 }
 
 #[cfg(not(feature = "manifests"))]
-const fn is_status_unknown(_: &Context<'_>) -> bool {
+const fn lacks_status(_: &Context<'_>) -> bool {
     false
 }
 
@@ -86,7 +86,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let immutable = |path: &'static str, detail: &'static str| {
         FieldError::invalid(path, BadValue::Omitted, detail)
     };
-    if !job.may_change(release) && !is_status_unknown(context) {
+    if !job.may_change(release) && !lacks_status(context) {
         if !has_same_directives(new, old, release) {
             findings.push(immutable(TEMPLATE, "field is immutable"));
         }

@@ -97,6 +97,7 @@ pub(super) fn compare(
     let (mut new, mut old) = (parse(texts.object), parse(old_text));
     let manifests = Manifests {
         is_old_stored: is_stored(&old),
+        is_status_known: is_status_known(&old),
         new: new.get_mut("spec").map(Value::take).unwrap_or_default(),
         old: old.get_mut("spec").map(Value::take).unwrap_or_default(),
     };
@@ -162,6 +163,8 @@ struct Manifests {
     /// True if the old manifest is a stored object with all defaults. A field that the new manifest omits then keeps its value, as far
     /// as it was defaulted.
     is_old_stored: bool,
+    /// True if the old manifest has the status of the stored object.
+    is_status_known: bool,
     new: Value,
     old: Value,
 }
@@ -206,7 +209,7 @@ impl Manifests {
         let rest = self.member("template", old.as_ref(), new.as_ref());
         if is_suspended {
             // If the status of the stored Job is known, `job-spec/scheduling-directives` decides on the directives.
-            let effect = if self.is_old_stored {
+            let effect = if self.is_status_known {
                 rest
             } else {
                 rest.max(directives)
@@ -292,8 +295,16 @@ fn is_default(name: &str, value: &Value) -> bool {
         .any(|(member, default)| *member == name && is_same(default))
 }
 
+/// Returns true if a manifest shows the status of the stored object, which may be empty.
+pub(crate) fn is_status_known(manifest: &Value) -> bool {
+    is_stored(manifest)
+        || manifest
+            .get("status")
+            .is_some_and(|status| !is_empty(status))
+}
+
 /// Returns true if a manifest is a stored object, as `kubectl get` prints it.
-pub(crate) fn is_stored(manifest: &Value) -> bool {
+fn is_stored(manifest: &Value) -> bool {
     let metadata = manifest.get("metadata");
     let has = |field: &str| metadata.is_some_and(|metadata| metadata.get(field).is_some());
     has("uid") || has("resourceVersion") || has("creationTimestamp")

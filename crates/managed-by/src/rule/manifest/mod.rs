@@ -7,7 +7,7 @@ mod immutable_field;
 mod unknown_field;
 
 #[cfg(feature = "manifests")]
-pub(crate) use immutable_field::is_stored;
+pub(crate) use immutable_field::is_status_known;
 
 use crate::description::{Enforcement, Rule, Upstream};
 use crate::rule::{Check, CheckFn};
