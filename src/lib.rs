@@ -1,6 +1,7 @@
 //! The Kubewarden policy: a waPC adapter for the `managed-by` library, which makes all decisions.
 //!
-//! The feature `pods` adds lookups of Jobs through the host. Without it the module makes no host calls, in line with its metadata.
+//! With the feature `pods`, the module evaluates the rules that look up objects through the host, and no others. Without it the module makes
+//! no host calls, in line with its metadata.
 //! The feature `findings` adds two operations for programs that embed the module (`go/`).
 //!
 //! PolicyServer creates a fresh instance for every request, calls `wapc_init` and then one operation.
@@ -17,7 +18,11 @@ use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 #[cfg(not(feature = "pods"))]
 use managed_by::NoCluster as Cluster;
-use managed_by::{AdmissionReview, Settings, Verdict, review_with_cluster};
+#[cfg(feature = "pods")]
+use managed_by::review_lookups as review_with_cluster;
+#[cfg(not(feature = "pods"))]
+use managed_by::review_with_cluster;
+use managed_by::{AdmissionReview, Settings, Verdict};
 use response::ValidationResponse;
 
 /// Registers the policy's operations.

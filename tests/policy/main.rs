@@ -17,6 +17,7 @@ mod differential;
 mod layers;
 mod module;
 mod pods;
+mod queues;
 mod rancher;
 mod readme;
 mod settings;

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
-use managed_by::rules;
-use managed_by::{Enforcement, Rule, RuleSource};
+use managed_by::{Enforcement, Rule, RuleSource, queue_rule, rules};
 use managed_by_testing::{library, read};
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
@@ -27,7 +26,7 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
         table()?
     );
     let mut files = vec![Generated::new("docs/rules/README.md", index)];
-    for &rule in rules() {
+    for rule in documented_rules() {
         files.push(Generated::new(
             format!("docs/rules/{}.md", rule.id()),
             page(rule)?,
@@ -35,6 +34,11 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
     }
     files.push(Generated::new(CONTENTS, contents()?));
     Ok(files)
+}
+
+/// Returns the rules in the catalog, and the one that only the pods policy has.
+fn documented_rules() -> impl Iterator<Item = &'static Rule> {
+    rules().iter().copied().chain([queue_rule()])
 }
 
 /// Replaces the entries of the rules in the table of contents.
@@ -46,7 +50,7 @@ fn contents() -> Result<String> {
     {
         writeln!(text, "{line}")?;
         if line.ends_with("(rules/README.md)") {
-            for rule in rules() {
+            for rule in documented_rules() {
                 writeln!(text, "  - [{0}](rules/{0}.md)", rule.id())?;
             }
         }
@@ -100,7 +104,7 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
 fn table() -> Result<String> {
     let mut text =
         "| rule | default | description | source |\n| --- | --- | --- | --- |\n".to_owned();
-    for &rule in rules() {
+    for rule in documented_rules() {
         let from = match (rule.is_upstream(), is_for_custom_kinds(rule)) {
             (true, true) => "kube-apiserver; this project for custom kinds",
             (true, false) => "kube-apiserver",
@@ -161,6 +165,12 @@ fn manifests(request: &str) -> Result<String> {
 /// Returns the line about the manifests' match conditions. The test `conditions` writes the table, after the first of the two runs in
 /// `make generate`, so a new rule has no row yet.
 fn match_conditions(rule: &Rule) -> Result<String> {
+    if *rule == *queue_rule() {
+        return Ok(
+            "- The API server calls the webhook only for workloads for MultiKueue with a queue\n"
+                .to_owned(),
+        );
+    }
     let table = read("docs/rules/webhook-calls.tsv")?;
     let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
     let row = rows.find(|(id, _)| *id == rule.id());
@@ -206,16 +216,23 @@ fn page(rule: &Rule) -> Result<String> {
             manifests(example.request)?
         )?;
     }
-    let (Some(code), Some(message)) = (response.code, response.message) else {
-        bail!("{}: the rejected example is allowed", rule.id());
-    };
-    write!(
-        text,
-        "\nThe response, with code {code}:\n\n```text\n{message}\n```\n"
-    )?;
-    // The playground supports neither pods nor an object of 1 MiB.
+    match (response.code, response.message) {
+        (Some(code), Some(message)) => write!(
+            text,
+            "\nThe response, with code {code}:\n\n```text\n{message}\n```\n"
+        )?,
+        _ if response.warnings.is_empty() => {
+            bail!("{}: the rejected example is allowed", rule.id())
+        }
+        _ => write!(
+            text,
+            "\nThe request is allowed, with a warning:\n\n```text\n{}\n```\n",
+            response.warnings.join("\n")
+        )?,
+    }
+    // The playground supports neither lookups nor an object of 1 MiB.
     let is_short = docs.rejected.full_request() == docs.rejected.request;
-    if is_short && request["kind"]["kind"] != "Pod" {
+    if is_short && request["kind"]["kind"] != "Pod" && *rule != *queue_rule() {
         writeln!(
             text,
             "\n[Change this example in the playground]({PLAYGROUND}#rule={})",

@@ -54,7 +54,9 @@ mod upstream;
 mod verdict;
 
 pub use catalog::{rule, rules};
-pub use cluster::{Cluster, JobLookup, LookupError, NoCluster};
+pub use cluster::{Cluster, Lookup, LookupError, NoCluster};
+#[cfg(feature = "lookups")]
+pub use cluster::{QueueCluster, QueueKind};
 pub use decode::DecodeError;
 pub use description::{Documentation, Enforcement, Example, Rule, RuleCategory, RuleSource};
 pub use evaluation::{
@@ -74,9 +76,13 @@ pub use release::{ParseReleaseError, Release, ReleaseSet};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
 #[cfg(feature = "coverage")]
 pub use review::exercised_rules;
+#[cfg(feature = "lookups")]
+pub use review::review_lookups;
 #[cfg(feature = "manifests")]
 pub use review::{WorkloadState, workload_state};
 pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, with_kind};
+#[cfg(feature = "lookups")]
+pub use rule::delegation::unusable_queue::{QueueProblem, queue_rule};
 pub use rule::managed_by::reserved_domain::likely_typo;
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, SettingsKey};

@@ -1,6 +1,8 @@
 //! Entry points: evaluate a request under the settings, for one or several releases, and return a [`Verdict`] or an [`Evaluation`].
 
 use crate::catalog;
+#[cfg(feature = "lookups")]
+use crate::cluster::QueueCluster;
 use crate::cluster::{Cluster, NoCluster};
 use crate::decode::DecodeError;
 use crate::description::Enforcement;
@@ -21,6 +23,8 @@ use crate::release::{
 };
 use crate::request::{AdmissionRequest, Change, RequestTarget, UndecodedChange};
 use crate::rule::Context;
+#[cfg(feature = "lookups")]
+use crate::rule::delegation::unusable_queue::{self, QueueLookupFailed};
 use crate::rule::pods::{self, PodFindings};
 use crate::settings::{Settings, SettingsErrors};
 use crate::unchecked::{Unchecked, UncheckedReason};
@@ -409,4 +413,60 @@ fn warn_on_disagreement<'a>(
         (Enforcement::Warn, finding.with_releases(found.releases()))
     };
     merge_findings(findings_by_set).iter().map(warn).collect()
+}
+
+/// Evaluates a request with the rules that look up objects in the cluster: a pod like [`review_with_cluster`], and the queue of a new
+/// workload that is delegated to `MultiKueue`, with at most four lookups. Never denies a workload, not even if a lookup fails.
+///
+/// Intended for a policy next to one that runs the other rules with [`review`].
+#[cfg(feature = "lookups")]
+pub fn review_lookups<'a>(
+    request: &'a AdmissionRequest<'a>,
+    settings: &'a Settings<'a>,
+    cluster: &dyn QueueCluster,
+) -> Verdict<'a> {
+    let release = settings.message_release();
+    let (findings, failure) = match &request.target {
+        RequestTarget::Change(kind, change) => {
+            let context = Context::new(request, kind, change, settings, release);
+            match unusable_queue::check(&context, cluster) {
+                Ok(finding) => (
+                    finding
+                        .map(|f| (Enforcement::Warn, f))
+                        .into_iter()
+                        .collect(),
+                    None,
+                ),
+                Err(failure) => (Vec::new(), Some(failure)),
+            }
+        }
+        RequestTarget::UnknownKind(undecoded) => {
+            let verdict = with_declared_kind(request, undecoded, settings, |request| {
+                review_lookups(request, settings, cluster).into_owned()
+            });
+            return match verdict {
+                Ok(Some(Ok(verdict))) => verdict,
+                Ok(Some(Err(malformed))) => Verdict::malformed(&malformed),
+                Ok(None) => Verdict::unknown_kind(&request.kind),
+                Err(problems) => Verdict::misconfigured(&problems),
+            };
+        }
+        RequestTarget::Pod(_) if !settings.validates_pods() => {
+            return Verdict::pod_skipped(settings.role());
+        }
+        RequestTarget::Pod(pod) => match pods::run(request, pod, settings, cluster) {
+            PodFindings::Found(findings) => (findings, None),
+            PodFindings::LookupFailed(failure) => {
+                return Verdict::lookup_failed(&failure, settings.on_lookup_failure());
+            }
+        },
+        RequestTarget::Skipped => return Verdict::allowed(),
+    };
+    let verdict = to_verdict(request, settings, Ok(findings), release);
+    match failure {
+        Some(QueueLookupFailed { object, error }) => {
+            verdict.with_failed_lookup(unusable_queue::RULE.id, &object, &error)
+        }
+        None => verdict,
+    }
 }

@@ -25,7 +25,7 @@ const MAX_ANNOTATION: usize = 1024;
 /// Audit annotation of a pod that was not evaluated, with the reason.
 pub(crate) const NOT_VALIDATED: &str = "not-validated";
 
-/// Audit annotation of a pod whose Job could not be looked up, with the reason.
+/// Audit annotation of a pod whose Job could not be looked up, or of a workload whose queue could not, with the reason.
 pub(crate) const LOOKUP_FAILED: &str = "lookup-failed";
 
 /// Response to an admission request.
@@ -37,7 +37,7 @@ pub struct Verdict<'a> {
     /// Warnings for the client, at most 256 bytes each.
     pub warnings: Vec<String>,
     /// Audit annotations. `denied` and `warned` list rules with paths, and `exempted` the rules that would have denied. `mode` and
-    /// `controller` describe who reconciles the workload. For pods, `not-validated` and `lookup-failed` contain the reason why no rule ran.
+    /// `controller` describe who reconciles the workload. `not-validated` and `lookup-failed` contain the reason why no rule ran.
     pub audit_annotations: Vec<(&'static str, String)>,
     /// Findings in the order of the rules, each with its enforcement.
     pub findings: Vec<(Enforcement, Finding<'a>)>,
@@ -458,4 +458,22 @@ fn truncate(mut text: String, max: usize) -> String {
         text.push_str("...");
     }
     text
+}
+
+#[cfg(feature = "lookups")]
+impl Verdict<'_> {
+    /// Adds a warning about a failed lookup, and its reason as an audit annotation. Does not deny.
+    pub(crate) fn with_failed_lookup(
+        mut self,
+        id: &str,
+        object: &str,
+        error: &LookupError,
+    ) -> Self {
+        let reason = truncate(go::quote(&error.to_string()), MAX_WARNING);
+        let annotation = truncate(format!("{object}: {reason}"), MAX_ANNOTATION);
+        self.audit_annotations.push((LOOKUP_FAILED, annotation));
+        self.with_warning(format!(
+            "could not look up {object}; the queue was not checked [{id}]"
+        ))
+    }
 }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, AdmissionReview, Rule, Settings, Verdict, review, review_with_cluster,
+    AdmissionRequest, AdmissionReview, Rule, Settings, Verdict, queue_rule, review,
+    review_with_cluster,
 };
-use managed_by::{Cluster, JobLookup, LookupError, NoCluster};
+use managed_by::{
+    Cluster, Lookup, LookupError, NoCluster, QueueCluster, QueueKind, review_lookups,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -89,8 +92,16 @@ impl From<Verdict<'_>> for ValidationResponse {
     }
 }
 
-/// Reviews the example of a rule in the cluster of the documentation's examples, as a manifest if the rule is about manifests.
+/// Reviews the example of a rule in the cluster of the documentation's examples, as a manifest if the rule is about manifests, and as the
+/// pods policy does if the rule looks up queues.
 pub fn validate_example(rule: &Rule, request: &Value, settings: &Value) -> ValidationResponse {
+    if *rule == *queue_rule() {
+        return review_lookups_in(
+            &DocumentedCluster,
+            &request.to_string(),
+            &settings.to_string(),
+        );
+    }
     if !rule.is_for_manifests() {
         return validate(request, settings);
     }
@@ -105,13 +116,34 @@ pub fn validate_example(rule: &Rule, request: &Value, settings: &Value) -> Valid
 
 /// Reviews a request in a cluster. Request and settings are JSON texts.
 pub fn validate_in(cluster: &impl Cluster, request: &str, settings: &str) -> ValidationResponse {
+    review_json(request, settings, |request, settings| {
+        review_with_cluster(request, settings, cluster).into()
+    })
+}
+
+/// Reviews a request with the rules that look up objects in a cluster, like the pods policy.
+pub fn review_lookups_in(
+    cluster: &impl QueueCluster,
+    request: &str,
+    settings: &str,
+) -> ValidationResponse {
+    review_json(request, settings, |request, settings| {
+        review_lookups(request, settings, cluster).into()
+    })
+}
+
+fn review_json(
+    request: &str,
+    settings: &str,
+    review: impl FnOnce(&AdmissionRequest<'_>, &Settings<'_>) -> ValidationResponse,
+) -> ValidationResponse {
     let document = format!(r#"{{"request":{request},"settings":{settings}}}"#);
     let request = AdmissionRequest::from_json(request.as_bytes()).map_err(|e| e.within("request"));
-    let review = AdmissionReview::from_json(document.as_bytes());
-    match (request, review.map(|review| review.settings())) {
+    let document = AdmissionReview::from_json(document.as_bytes());
+    match (request, document.map(|review| review.settings())) {
         (Err(reason), _) | (_, Err(reason)) => Verdict::malformed(&reason).into(),
         (_, Ok(Err(problems))) => Verdict::misconfigured(&problems).into(),
-        (Ok(request), Ok(Ok(settings))) => review_with_cluster(&request, &settings, cluster).into(),
+        (Ok(request), Ok(Ok(settings))) => review(&request, &settings),
     }
 }
 
@@ -157,10 +189,32 @@ pub fn documented_job() -> Value {
 pub struct DocumentedCluster;
 
 impl Cluster for DocumentedCluster {
-    fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError> {
+    fn job(&self, namespace: &str, name: &str) -> Result<Lookup, LookupError> {
         Ok(match (namespace, name) {
-            ("team-a", "pi") => JobLookup::Found(documented_job().to_string().into_bytes()),
-            _ => JobLookup::NotFound,
+            ("team-a", "pi") => Lookup::Found(documented_job().to_string().into_bytes()),
+            _ => Lookup::NotFound,
         })
+    }
+}
+
+/// `LocalQueue` `team-queue` leads to a worker cluster.
+impl QueueCluster for DocumentedCluster {
+    fn queue_object(
+        &self,
+        kind: QueueKind,
+        _: Option<&str>,
+        name: &str,
+    ) -> Result<Lookup, LookupError> {
+        let object = match (kind, name) {
+            (QueueKind::LocalQueue, "team-queue") => json!({"spec": {"clusterQueue": "queue"}}),
+            (QueueKind::ClusterQueue, "queue") => {
+                json!({"spec": {"admissionChecksStrategy": {"admissionChecks": [{"name": "multikueue"}]}}})
+            }
+            (QueueKind::AdmissionCheck, "multikueue") => {
+                json!({"spec": {"controllerName": "kueue.x-k8s.io/multikueue"}})
+            }
+            _ => return Ok(Lookup::NotFound),
+        };
+        Ok(Lookup::Found(object.to_string().into_bytes()))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use managed_by::{Cluster, JobLookup, LookupError};
+use managed_by::{Cluster, Lookup, LookupError};
 use managed_by_testing::Host;
 use managed_by_testing::library::documented_job;
 use serde_json::Value;
@@ -93,10 +93,10 @@ impl FakeCluster {
 }
 
 impl Cluster for FakeCluster {
-    fn job(&self, namespace: &str, name: &str) -> Result<JobLookup, LookupError> {
+    fn job(&self, namespace: &str, name: &str) -> Result<Lookup, LookupError> {
         match self.get(namespace, name) {
-            Ok(bytes) => Ok(JobLookup::Found(bytes)),
-            Err(_) if matches!(self, Self::Recorded) => Ok(JobLookup::NotFound),
+            Ok(bytes) => Ok(Lookup::Found(bytes)),
+            Err(_) if matches!(self, Self::Recorded) => Ok(Lookup::NotFound),
             Err(text) => {
                 // The guest's SDK adds this prefix.
                 let text = format!("Host error: {text}");

@@ -4,10 +4,10 @@ pub(crate) mod cluster;
 pub(crate) mod payload;
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use managed_by_testing::Policy;
 use managed_by_testing::library::validate_in;
+use managed_by_testing::{Host, Policy};
 use serde_json::Value;
 
 use cluster::FakeCluster;
@@ -26,9 +26,14 @@ pub(crate) static GUEST: LazyLock<Policy> =
 
 /// Returns the pods policy with a host that looks up Jobs in a cluster.
 pub(crate) fn pods_guest_in(cluster: FakeCluster) -> Policy {
+    pods_guest(cluster.host())
+}
+
+/// Returns the pods policy with a host.
+pub(crate) fn pods_guest(host: Arc<Host>) -> Policy {
     static COMPILED: LazyLock<Policy> =
         LazyLock::new(|| Policy::load(&module("annotated-pods-policy.wasm")).unwrap());
-    COMPILED.clone().with_host(cluster.host())
+    COMPILED.clone().with_host(host)
 }
 
 /// Returns the library's response.

@@ -3,14 +3,19 @@
 use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
-use managed_by::{AdmissionRequest, Decision, Example, Rule, RuleSource, Settings, review, rule};
+use managed_by::{
+    AdmissionRequest, Decision, Example, Rule, RuleSource, Settings, queue_rule, review, rule,
+};
 
 use crate::args::{Args, did_you_mean, unknown_rule};
 use crate::exit::{CliError, ExitStatus};
 use crate::report::rule_url;
 
 pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
-    let rule = rule(id).ok_or_else(|| CliError::Error(unknown_rule(id)))?;
+    // Only the pods policy has this rule.
+    let queue_rule = Some(queue_rule()).filter(|rule| rule.id() == id);
+    let rule = rule(id).or(queue_rule);
+    let rule = rule.ok_or_else(|| CliError::Error(unknown_rule(id)))?;
     write!(anstream::stdout(), "{}", rule_page(rule))?;
     Ok(ExitStatus::Accepted)
 }

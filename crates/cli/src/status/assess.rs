@@ -1,7 +1,7 @@
 //! The verdict on one workload.
 
 use chrono::TimeDelta;
-use managed_by::{MULTIKUEUE, QUEUE_NAME};
+use managed_by::{MULTIKUEUE, QUEUE_NAME, QueueProblem};
 
 use super::kueue::{Activity, AdmissionCheck, Kueue, Workload};
 use super::object::StoredObject;
@@ -364,8 +364,11 @@ impl Queues<'_> {
             let action = format!(
                 "create LocalQueue {queue} in {namespace}, or correct the label {QUEUE_NAME}"
             );
-            let reason = format!("LocalQueue {queue} does not exist in {namespace}");
-            return Finding::new(Orphaned, "Queued", reason).action(action);
+            let problem = QueueProblem::NoLocalQueue {
+                name: queue,
+                namespace,
+            };
+            return Finding::new(Orphaned, "Queued", problem.to_string()).action(action);
         }
         let name = match &*workload.cluster_queue {
             "" => local.map_or("", |local| &*local.cluster_queue),
@@ -377,9 +380,12 @@ impl Queues<'_> {
         let cluster_queue = kueue.cluster_queues.get(name);
         let activity = cluster_queue.map(|queue| &queue.activity);
         if self.add("ClusterQueue", "clusterqueues", name, activity) && !is_reserved {
-            let reason = format!("ClusterQueue {name} of LocalQueue {queue} does not exist");
+            let problem = QueueProblem::NoClusterQueue {
+                name,
+                local_queue: queue,
+            };
             let action = format!("create ClusterQueue {name}");
-            return Finding::new(Orphaned, "Queued", reason).action(action);
+            return Finding::new(Orphaned, "Queued", problem.to_string()).action(action);
         }
         let of_queue = cluster_queue.into_iter().flat_map(|queue| &queue.checks);
         let names = workload.checks.iter().map(|check| &*check.name);
@@ -422,7 +428,10 @@ impl Queues<'_> {
         }
         let action =
             format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
-        let missing = format!("ClusterQueue {queue} has no MultiKueue check");
+        let problem = QueueProblem::NoMultiKueueCheck {
+            cluster_queue: queue,
+        };
+        let missing = problem.to_string();
         let age = self.limits.age_of_evidence(workload.created);
         match (age, workload.reserved) {
             (None, _) => Finding::new(Healthy, state, "new"),

@@ -3,6 +3,8 @@
 pub(crate) mod ignored_field;
 pub(crate) mod missing_label;
 pub(crate) mod short_ttl;
+#[cfg(feature = "lookups")]
+pub(crate) mod unusable_queue;
 
 use crate::kind::FieldLocation;
 use crate::object::Object;

@@ -1,6 +1,6 @@
 //! `pods/delegated-owner`
 
-use crate::cluster::{Cluster, JobLookup, LookupError};
+use crate::cluster::{Cluster, Lookup, LookupError};
 use crate::decode::{DecodeError, decode};
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{FieldError, Finding};
@@ -65,7 +65,7 @@ fn check<'a>(
     owner: &OwnerReference<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Option<FieldError<'a>>, LookupError> {
-    let JobLookup::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
+    let Lookup::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
         return Ok(None);
     };
     let job = decode_job(&bytes).map_err(|e| LookupError::Unreadable(format!("not a Job: {e}")))?;
