@@ -159,6 +159,7 @@ fn policies_for_the_kubewarden_controller_match_the_metadata() {
         ("hybrid", POLICY),
         ("namespace", POLICY),
         ("pods", PODS),
+        ("queues", PODS),
     ] {
         let policy = deployed(file);
         let metadata = metadata(metadata_of);
@@ -175,9 +176,11 @@ fn policies_for_the_kubewarden_controller_match_the_metadata() {
         for key in ["mutating", "backgroundAudit"] {
             assert_eq!(spec[key], metadata[key], "{file}: {key}");
         }
-        for key in ["policyServer", "mode", "matchPolicy", "timeoutSeconds"] {
+        for key in ["policyServer", "mode", "matchPolicy"] {
             assert_eq!(spec[key], management[key], "{file}: {key}");
         }
+        let timeout = if file == "queues" { 2 } else { 5 };
+        assert_eq!(spec["timeoutSeconds"], timeout, "{file}");
         let selector = match file {
             // It applies to its own namespace.
             "namespace" => &Value::Null,
@@ -189,14 +192,34 @@ fn policies_for_the_kubewarden_controller_match_the_metadata() {
         assert_eq!(spec["settings"].get("kubernetes_version"), None, "{file}");
         // In monitor mode, an outage blocks no writes.
         assert_eq!(spec["failurePolicy"], "Ignore", "{file}");
-        if metadata_of == PODS {
-            for key in ["rules", "contextAwareResources"] {
-                assert_eq!(spec[key], metadata[key], "{key}");
-            }
-            continue;
+        if metadata_of != PODS {
+            assert_consistent(file, spec);
         }
-        assert_consistent(file, spec);
     }
+    // The module is deployed twice, each time for a part of its rules.
+    let specs = ["pods", "queues"].map(|file| deployed(file)["spec"].clone());
+    for key in ["rules", "contextAwareResources"] {
+        let items = specs.iter().flat_map(|spec| spec[key].as_array().unwrap());
+        let items: Vec<_> = items.cloned().collect();
+        assert_eq!(json!(items), metadata(PODS)[key], "{key}");
+    }
+}
+
+/// The role of the queues policy lets PolicyServer read what the policy may look up.
+#[test]
+fn role_of_the_queues_policy_matches_its_resources() {
+    let documents = yaml("deploy/queues.yml");
+    let role = &documents
+        .iter()
+        .find(|d| d["kind"] == "ClusterRole")
+        .unwrap()["rules"][0];
+    assert_eq!(role["apiGroups"], json!(["kueue.x-k8s.io"]));
+    assert_eq!(role["verbs"], json!(["get"]));
+    let plurals = managed_by::QueueKind::ALL.iter();
+    let plurals: Vec<_> = plurals
+        .map(|kind| format!("{}s", kind.as_str().to_lowercase()))
+        .collect();
+    assert_eq!(role["resources"], json!(plurals));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use crate::support::cluster::{FakeCluster, job};
 use crate::support::{ValidationResponse, module, pods_guest_in, root};
+use managed_by::QueueKind;
 use managed_by_testing::metadata::Metadata;
 use managed_by_testing::{admission, library, module as inspect};
 use serde_json::{Value, json};
@@ -185,13 +186,18 @@ fn modules_import_the_host_calls_in_their_metadata() {
     let plain = metadata("policy-metadata.yml");
     assert_eq!(plain["contextAwareResources"], json!([]));
     assert_eq!(plain.get("hostCapabilities"), None);
-    // It reviews pod creations and looks up Jobs. The fake host panics on any other request.
+    // It reviews creations, and looks up Jobs and queues. The fake hosts panic on any other request.
     let pods = metadata("pods/metadata.yml");
-    let jobs = json!([{"apiVersion": "batch/v1", "kind": "Job"}]);
-    assert_eq!(pods["contextAwareResources"], jobs);
-    assert_eq!(
-        pods["rules"],
-        json!([{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}])
-    );
+    let kinds = QueueKind::ALL
+        .iter()
+        .map(|kind| (QueueKind::API_VERSION, kind.as_str()));
+    let resources = [("batch/v1", "Job")].into_iter().chain(kinds);
+    let resources: Vec<_> = resources
+        .map(|(version, kind)| json!({"apiVersion": version, "kind": kind}))
+        .collect();
+    assert_eq!(pods["contextAwareResources"], json!(resources));
+    for rule in pods["rules"].as_array().unwrap() {
+        assert_eq!(rule["operations"], json!(["CREATE"]));
+    }
     assert_eq!(pods["hostCapabilities"], json!(["kubernetes/get_resource"]));
 }

@@ -302,9 +302,9 @@ fn other_requests_need_no_lookups() {
             "other controller",
         );
     }
-    let owner = json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "1", "controller": true}]);
+    let cron_job = json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "1", "controller": true}]);
     let mut owned = job("absent");
-    owned["object"]["metadata"]["ownerReferences"] = owner;
+    owned["object"]["metadata"]["ownerReferences"] = cron_job;
     without_lookups(&owned, "owned");
     let mut deleted = job("absent");
     deleted["object"]["metadata"]["deletionTimestamp"] = "2026-11-28T00:00:00Z".into();

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::{
-    EXTERNAL_CONTROLLERS, FieldLocation, Kind, QUEUE_NAME, REQUIRED_LABELS, Release, ReleaseSet,
-    Rule, RuleCategory, ValueConstraint, kinds, rule, rules,
+    EXTERNAL_CONTROLLERS, FieldLocation, Kind, QUEUE_NAME, QueueKind, REQUIRED_LABELS, Release,
+    ReleaseSet, Rule, RuleCategory, ValueConstraint, kinds, rule, rules,
 };
 use managed_by_testing::CEL_RULES;
 use serde::Serialize;
@@ -137,6 +137,18 @@ fn library() -> Result<String> {
         text,
         "\n# The kind whose pods the pods policy checks, and whose status several projects write.\njob: {}\n",
         to_string(&KindRow::from(job))?
+    )?;
+    let queues = QueueKind::ALL.iter().map(|kind| {
+        let kind = kind.as_str();
+        // The names of Kueue's resources are regular.
+        json!({"kind": kind, "plural": format!("{}s", kind.to_lowercase())})
+    });
+    write!(
+        text,
+        "\n# The kinds that the queues policy looks up.\nqueues: {}\n",
+        to_string(
+            &json!({"apiVersion": QueueKind::API_VERSION, "kinds": queues.collect::<Vec<_>>()})
+        )?
     )?;
     let mut list = |comment: &str, key: &str, rows: Vec<String>| {
         write!(text, "\n# {comment}\n{key}:\n")?;

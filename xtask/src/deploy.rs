@@ -14,7 +14,7 @@ use crate::generated::Generated;
 const CHART: &str = "charts/managed-by-policy";
 
 /// Rendered files, each with the values and the arguments of `helm template`.
-pub(crate) const FILES: [(&str, &str, &str); 15] = [
+pub(crate) const FILES: [(&str, &str, &str); 16] = [
     ("deploy/management.yml", "offline management", POLICY),
     ("deploy/worker.yml", "offline worker", POLICY),
     ("deploy/hybrid.yml", "offline hybrid", POLICY),
@@ -29,6 +29,11 @@ pub(crate) const FILES: [(&str, &str, &str); 15] = [
         "deploy/pods.yml",
         "offline management",
         "--show-only templates/pods-policy.yaml --set pods.enabled=true",
+    ),
+    (
+        "deploy/queues.yml",
+        "offline management",
+        "--show-only templates/queues-policy.yaml --set queues.enabled=true",
     ),
     (
         "deploy/network-policy.yml",

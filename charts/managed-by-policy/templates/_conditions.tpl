@@ -93,6 +93,20 @@ True for requests to the main resource. (list KINDS SETTINGS)
 {{- printf "!has(request.subResource) || request.subResource == \"status\" && (\n%s)" (join " ||\n" (append $lines $isDelegated) | indent 2) -}}
 {{- end }}
 
+{{/* The condition for the queues policy: true for workloads, and templates of workloads, that are delegated to MultiKueue and have a queue. (list . KINDS) */}}
+{{- define "managed-by.hasQueue" -}}
+{{- $library := include "managed-by.library" (index . 0) | fromYaml -}}
+{{- $lines := list -}}
+{{- range index . 1 -}}
+  {{- if .labels -}}
+    {{- $line := printf "%s.orValue(\"\") == %q && %s[?%q].orValue(\"\") != \"\"" (include "managed-by.cel" (list "object" .path)) $library.multiKueue (include "managed-by.cel" (list "object" .labels)) $library.queueName -}}
+    {{- if ne .location "workload" -}}{{- $line = printf "request.kind.group == %q && request.kind.kind == %q && %s" .group .kind $line -}}{{- end -}}
+    {{- $lines = append $lines $line -}}
+  {{- end -}}
+{{- end -}}
+{{- join " ||\n" (uniq $lines) -}}
+{{- end }}
+
 {{/* The matchConditions of the webhook: (list KINDS SETTINGS) */}}
 {{- define "managed-by.matchConditions" -}}
 # Updates: only if `managedBy` changes, in the object or in a template, or if the version lacks the field.

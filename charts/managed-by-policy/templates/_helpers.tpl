@@ -92,7 +92,7 @@ could create it.
 */}}
 {{- define "managed-by.namespaceSelector" -}}
 {{- $excluded := .Values.excludedNamespaces -}}
-{{- if or .Values.policy.enabled .Values.pods.enabled -}}{{- $excluded = append $excluded .Values.kubewardenNamespace -}}{{- end -}}
+{{- if or .Values.policy.enabled .Values.pods.enabled .Values.queues.enabled -}}{{- $excluded = append $excluded .Values.kubewardenNamespace -}}{{- end -}}
 {{- if $excluded -}}
 matchExpressions:
   - key: kubernetes.io/metadata.name

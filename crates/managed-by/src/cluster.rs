@@ -85,8 +85,8 @@ impl QueueKind {
     /// Version in which the objects are looked up. Kueue serves it since 0.15, and warns clients of v1beta1 since then.
     pub const API_VERSION: &str = "kueue.x-k8s.io/v1beta2";
 
-    /// All kinds, in the order of the lookups.
-    pub const ALL: &[Self] = &[Self::LocalQueue, Self::ClusterQueue, Self::AdmissionCheck];
+    /// All kinds, sorted by name as in a policy's metadata.
+    pub const ALL: &[Self] = &[Self::AdmissionCheck, Self::ClusterQueue, Self::LocalQueue];
 
     /// Returns the name of the kind.
     pub const fn as_str(self) -> &'static str {
