@@ -183,7 +183,7 @@ start_cluster() {
   {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [{"group": "batch"}, {"group": "jobset.x-k8s.io"},
     {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"}, {"group": "ray.io"}, {"group": "argoproj.io"}]},
   {"level": "Request", "verbs": ["create", "update", "patch", "delete", "deletecollection"], "resources": [{"group": "policies.kubewarden.io"}, {"group": "admissionregistration.k8s.io"}]},
-  {"level": "Metadata", "verbs": ["get"], "users": ["$POLICY_SERVER"], "resources": [{"group": "batch"}]}, {"level": "None"}]}
+  {"level": "Metadata", "verbs": ["get"], "users": ["$POLICY_SERVER"], "resources": [{"group": "batch"}, {"group": "kueue.x-k8s.io"}]}, {"level": "None"}]}
 EOF
   start "$name/kube-apiserver" "${API_SERVER:-kube-apiserver}" --etcd-servers="$(<"$folder/etcd-url")" --secure-port="${server##*:}" \
     --tls-cert-file="$folder/tls.crt" --tls-private-key-file="$folder/tls.key" --bind-address=127.0.0.1 --endpoint-reconciler-type=none \
