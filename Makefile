@@ -192,7 +192,7 @@ release-notes: # Print the changelog section for TAG
 	@awk '/^## /{in_section = index($$0, "## $(TAG:v%=%) (") == 1; next} in_section' CHANGELOG.md
 
 # Suites that `make e2e` runs by default. `soak` is excluded because it runs for at least ten minutes.
-E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue status kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
+E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue status queues kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
 ONLY ?= $(E2E_SUITES)
 .PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible rust-controller-test publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)

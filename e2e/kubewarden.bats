@@ -51,6 +51,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   for manifest in management worker hybrid; do assert_deployed $manifest managed-by-monitor '*'; done
 }
 @test "manifests: pods becomes active, and its webhook has the same fields" { assert_deployed pods managed-by-pods-monitor '*'; }
+@test "manifests: queues becomes active, and its webhook has the same fields" { assert_deployed queues managed-by-queues '*'; }
 @test "manifests: namespace becomes active, and its webhook selects one namespace" { assert_deployed namespace managed-by-monitor Namespaced; }
 # docs/tasks/install.md
 @test "manifests: without Helm, from monitor to protect with a policy of another name" {
