@@ -459,3 +459,37 @@ fn examples_of_the_page() {
         assert_eq!((response.allowed, response.warnings.len()), (true, count));
     }
 }
+
+/// Fuel of the module, without PolicyServer's host.
+#[test]
+fn cost_is_linear_in_what_the_lookups_return() {
+    let cost = |check: Value| {
+        let check = check.to_string().into_bytes();
+        let host = Arc::new(move |_: &str, _: &str, _: &str, payload: &[u8]| {
+            let request: Value = serde_json::from_slice(payload).unwrap();
+            match request["kind"].as_str().unwrap() {
+                "AdmissionCheck" => Ok(check.clone()),
+                kind => Queues::respond(None, kind, &request["namespace"], "good"),
+            }
+        });
+        let payload = admission::payload(&job("good"), &json!({}));
+        pods_guest(host).measure("validate", &payload).unwrap().fuel
+    };
+    let with_conditions = |count: usize| {
+        let condition = json!({"type": "Other", "status": "False", "message": "m"});
+        let conditions = vec![condition; count];
+        cost(
+            json!({"spec": {"controllerName": "kueue.x-k8s.io/multikueue"}, "status": {"conditions": conditions}}),
+        )
+    };
+    let (small, large, larger) = (
+        with_conditions(1),
+        with_conditions(1000),
+        with_conditions(10_000),
+    );
+    assert!(small < 700_000, "{small}");
+    assert!(
+        (larger - small) < 11 * (large - small),
+        "{small}, {large}, {larger}"
+    );
+}

@@ -405,6 +405,8 @@ impl Queues<'_> {
         if is_reserved {
             return self.follow_check(check, facts, workload);
         }
+        // A LocalQueue is also inactive if an admin stopped its ClusterQueue.
+        let local = local.filter(|_| cluster_queue.is_none());
         let local = local.map(|queue| &queue.activity);
         self.inactive("Queued", "ClusterQueue", name, activity)
             .or_else(|| self.inactive("Queued", "LocalQueue", queue, local))

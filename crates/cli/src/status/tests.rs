@@ -267,6 +267,12 @@ fn an_inactive_queue_stalls_unless_an_admin_stopped_it() {
         Stalled,
         "ClusterQueue cqp has been inactive for 5m: flavor not found",
     );
+    // Kueue's message for a LocalQueue whose ClusterQueue is not active.
+    let time = recording.time(300);
+    let recording = recording.change("localqueues", "lqp", |queue| {
+        queue["status"]["conditions"] = json!([{"type": "Active", "status": "False", "reason": "ClusterQueueIsInactive",
+            "message": "Can't submit new workloads to clusterQueue", "lastTransitionTime": time}]);
+    });
     let recording = recording.change("clusterqueues", "cqp", |queue| {
         queue["spec"]["stopPolicy"] = json!("Hold");
     });
