@@ -128,7 +128,7 @@ LIBRARY_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/managed-
 verify-msrv: setup # Check the library and managed-by-kube with their MSRV
 	@rustup toolchain list | grep -q '^$(LIBRARY_RUST)' || rustup toolchain install --profile minimal $(LIBRARY_RUST)
 	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --package managed-by-kube --target-dir target/msrv
-	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/msrv --features k8s-openapi,k8s-openapi/v1_37
+	cargo +$(LIBRARY_RUST) check --quiet --package managed-by --target-dir target/msrv --features k8s-openapi,k8s-openapi/v1_37,lookups
 
 verify-generated: setup # Fail if generated files are out of date (checks Go's character table only if the installed Go has the same Unicode version)
 	@$(XTASK) generate --check

@@ -77,6 +77,10 @@ kinds() { jq -r '.webhooks[0].rules[].resources[] | select(contains("/") | not)'
   [ "$(pods --set cel.enabled=true)" = Fail ]
   [ "$(pods --set mode=monitor)" = Ignore ]
   [ "$(pods --set pods.failurePolicy=Ignore)" = Ignore ]
+  # The queues policy is off by default, and never blocks a write.
+  queues() { offline --values "$CHART/ci/offline-values.yaml" "$@" | jq -c 'select(.kind == "ClusterAdmissionPolicy") | .spec | [.mode, .failurePolicy, .timeoutSeconds]'; }
+  [ "$(queues)" = "" ]
+  [ "$(queues --set queues.enabled=true,failurePolicy=Fail)" = '["monitor","Ignore",2]' ]
   # In mode monitor, the ValidatingAdmissionPolicies never deny.
   bindings() { render_chart cluster hybrid --set cel.enabled=true,cel.warnings=true "$@" | jq -c 'select(.kind | startswith("ValidatingAdmission")) | .spec.failurePolicy // .spec.validationActions' | xargs; }
   [ "$(bindings)" = "Fail Ignore [Deny,Audit] [Warn]" ]

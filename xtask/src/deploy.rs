@@ -14,7 +14,7 @@ use crate::generated::Generated;
 const CHART: &str = "charts/managed-by-policy";
 
 /// Rendered files, each with the values and the arguments of `helm template`.
-pub(crate) const FILES: [(&str, &str, &str); 16] = [
+pub(crate) const FILES: [(&str, &str, &str); 17] = [
     ("deploy/management.yml", "offline management", POLICY),
     ("deploy/worker.yml", "offline worker", POLICY),
     ("deploy/hybrid.yml", "offline hybrid", POLICY),
@@ -65,6 +65,11 @@ pub(crate) const FILES: [(&str, &str, &str); 16] = [
         "charts/managed-by-policy/tests/rendered/hybrid.yml",
         "all-projects hybrid",
         POLICY,
+    ),
+    (
+        "charts/managed-by-policy/tests/rendered/queues.yml",
+        "all-projects management",
+        "--show-only templates/queues-policy.yaml --set queues.enabled=true",
     ),
     (
         "charts/managed-by-policy/tests/rendered/cel.yml",

@@ -22,10 +22,12 @@ use std::fmt::Write as _;
 use std::fs;
 
 use expect_test::expect_file;
-use managed_by::{Kind, kinds};
+use managed_by::{Kind, MULTIKUEUE, QUEUE_NAME, kinds};
 use managed_by_parity::{trace, vector};
 use managed_by_testing::examples;
-use managed_by_testing::library::{ValidationResponse, validate};
+use managed_by_testing::library::{
+    DocumentedCluster, ValidationResponse, review_lookups_in, validate,
+};
 use managed_by_testing::objects::request;
 use serde_json::{Value, from_str, json};
 
@@ -400,4 +402,54 @@ fn only_pods_of_jobs_call_the_webhook() {
             "{request}"
         );
     }
+}
+
+/// The conditions of the queues policy match exactly the creations for which the library looks up a queue, in all kinds. The queue of
+/// the requests does not exist, so that the library warns.
+#[test]
+fn only_workloads_with_a_queue_call_the_webhook_for_queues() {
+    let manifest = manifest("queues", json!({}));
+    let (mut matched, mut count) = (BTreeSet::new(), 0);
+    for kind in kinds() {
+        for object in objects(kind) {
+            for (queue, owner) in [
+                (None, None),
+                (Some(""), None),
+                (Some("absent"), None),
+                (Some("absent"), Some(false)),
+                (Some("absent"), Some(true)),
+            ] {
+                let mut object = object.clone();
+                if let (Some(path), Some(queue)) = (kind.workload_labels_path(), queue) {
+                    let labels = path
+                        .split('.')
+                        .fold(&mut object, |place, key| &mut place[key]);
+                    labels[QUEUE_NAME] = queue.into();
+                }
+                if let Some(controller) = owner {
+                    object["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "1", "controller": controller}]);
+                }
+                let versioned = (*kind, kind.versions()[0]);
+                let request = sent(request(versioned, "CREATE", "", &Value::Null, &object));
+                let text = request.to_string();
+                let response = review_lookups_in(&DocumentedCluster, &text, "{}");
+                let matches = manifest.matches(&request);
+                assert_eq!(
+                    matches,
+                    !has_no_findings(&response),
+                    "{response:?}: {request}"
+                );
+                count += 1;
+                if matches {
+                    assert_eq!((queue, owner == Some(true)), (Some("absent"), false));
+                    let named = at(&request["object"], kind.managed_by_path());
+                    assert_eq!(named, [Some(&MULTIKUEUE.into())]);
+                    matched.insert((kind.name(), kind.versions()));
+                }
+            }
+        }
+    }
+    // KubeRay gives the RayJobs of a RayCronJob no labels.
+    assert_eq!(matched.len(), kinds().len() - 1, "{matched:?}");
+    assert!(count > 1000, "{count}");
 }

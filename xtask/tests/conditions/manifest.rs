@@ -39,6 +39,7 @@ pub(super) fn manifest(name: &'static str, settings: Value) -> Manifest {
     // Fails if a condition is added or renamed.
     let expected: &[&str] = match name {
         "pods" => &["controlled-by-job"],
+        "queues" => &["has-queue", "not-owned"],
         _ => &["managed-by-changed", "status-update-checked"],
     };
     assert_eq!(names, expected, "{name}");
