@@ -409,7 +409,7 @@ fn only_pods_of_jobs_call_the_webhook() {
 #[test]
 fn only_workloads_with_a_queue_call_the_webhook_for_queues() {
     let manifest = manifest("queues", json!({}));
-    let (mut matched, mut count) = (BTreeSet::new(), 0);
+    let (mut called, mut count) = (BTreeSet::new(), 0);
     for kind in kinds() {
         for object in objects(kind) {
             for (queue, owner) in [
@@ -444,12 +444,12 @@ fn only_workloads_with_a_queue_call_the_webhook_for_queues() {
                     assert_eq!((queue, owner == Some(true)), (Some("absent"), false));
                     let named = at(&request["object"], kind.managed_by_path());
                     assert_eq!(named, [Some(&MULTIKUEUE.into())]);
-                    matched.insert((kind.name(), kind.versions()));
+                    called.insert((kind.name(), kind.versions()));
                 }
             }
         }
     }
     // KubeRay gives the RayJobs of a RayCronJob no labels.
-    assert_eq!(matched.len(), kinds().len() - 1, "{matched:?}");
+    assert_eq!(called.len(), kinds().len() - 1, "{called:?}");
     assert!(count > 1000, "{count}");
 }
