@@ -58,7 +58,7 @@ fn typed_jobs_match_the_library() {
         let groups = user["groups"].as_array().into_iter().flatten();
         let groups: Vec<&str> = groups.map(|group| group.as_str().unwrap()).collect();
         let settings = line.settings.to_string();
-        let checker = JobChecker::default()
+        let checker = JobChecker::new(ReleaseSet::all())
             .with_settings(Settings::from_json(settings.as_bytes()).unwrap())
             .with_user(user["username"].as_str().unwrap(), &groups);
         let old = || typed(&request["oldObject"]);
