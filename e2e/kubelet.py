@@ -1,14 +1,15 @@
 """Simulates the nodes of a cluster: kubelet.py KUBECONFIG [DIRECTORY POLICY_SERVER_KUBECONFIG PROGRAM NUMBER].
 
 Without DIRECTORY, each pod outside the namespace kubewarden starts, runs and ends according to its annotations: `e2e/run` is its run time in
-milliseconds, or `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. With DIRECTORY, it simulates the node of
+milliseconds, or `forever`, `e2e/exit` its exit code, and `e2e/fail-index` lists completion indexes that fail. A pod with a command runs that
+instead, as a process of this machine. With DIRECTORY, it simulates the node of
 PolicyServer: each pod of its Deployments is a real process with its own address, and with the pod's environment, ConfigMaps and Secrets. The addresses
 contain the number of the cluster.
 
 The tests use this program because a real kubelet requires a container runtime.
 """
 
-import base64, ctypes, datetime, http.client, json, os, signal, ssl, subprocess, sys, time, urllib.request
+import base64, contextlib, ctypes, datetime, http.client, json, os, signal, ssl, subprocess, sys, time, urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -82,6 +83,8 @@ class SimulatedNode:
         self.client = client
         # Time at which each pod entered its current state, by UID and state.
         self.since = {}
+        # Processes of pods with a command, by UID.
+        self.processes, self.stopped = {}, set()
 
     def step(self):
         pods = self.client.request("GET", f"/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed,metadata.namespace!={NAMESPACE}")["items"] or []
@@ -98,6 +101,12 @@ class SimulatedNode:
         annotations = pod["metadata"].get("annotations", {})
         if state == "pending" and seconds > PULL:
             self.client.set_status(pod, status_of(pod, "Running", {"running": {"startedAt": now()}}, True) | {"startTime": now()})
+            if command := pod["spec"]["containers"][0].get("command"):
+                index = annotations.get("batch.kubernetes.io/job-completion-index", "")
+                self.processes[pod["metadata"]["uid"]] = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, env=os.environ | {"JOB_COMPLETION_INDEX": index}, preexec_fn=end_with_parent, start_new_session=True)
+        elif process := self.processes.get(pod["metadata"]["uid"]):
+            self.act_on_process(pod, process, state, seconds)
         elif state == "running":
             run = annotations.get("e2e/run", "500")
             if run != "forever" and seconds > int(run) / 1000:
@@ -106,6 +115,24 @@ class SimulatedNode:
         elif state == "deleted" and seconds > STOP:
             self.client.set_status(pod, terminated_status(pod, 137))
             self.client.delete(pod)
+
+    def act_on_process(self, pod, process, state, seconds):
+        """Reports the end of a pod's process. If the pod is deleted, stops the process like a container runtime: with SIGTERM, and with SIGKILL after
+        the grace period."""
+        uid, code = pod["metadata"]["uid"], process.poll()
+        if code is not None:
+            self.client.set_status(pod, terminated_status(pod, code if code >= 0 else 128 - code))
+            if state == "deleted":
+                self.client.delete(pod)
+            del self.processes[uid]
+            # Its children.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        elif state == "deleted" and uid not in self.stopped:
+            process.terminate()
+            self.stopped.add(uid)
+        elif state == "deleted" and seconds > pod["metadata"]["deletionGracePeriodSeconds"]:
+            process.kill()
 
 
 class Pod:

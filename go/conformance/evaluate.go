@@ -1,0 +1,193 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// evaluation is the JSON that `managed-by conformance` prints.
+type evaluation struct {
+	Version        string   `json:"version"`
+	Releases       []string `json:"releases"`
+	Writes         int      `json:"writes"`
+	StatusWrites   int      `json:"statusWrites"`
+	RejectedWrites int      `json:"rejectedWrites"`
+	Skipped        int      `json:"skipped"`
+	DeniedBy       []string `json:"deniedBy"`
+	Unfinished     int      `json:"unfinished"`
+	Profiles       []struct {
+		Profile     string   `json:"profile"`
+		ExercisedIn []string `json:"exercisedIn"`
+		Missing     []struct {
+			ID       string   `json:"id"`
+			Title    string   `json:"title"`
+			Releases []string `json:"releases"`
+		} `json:"missing"`
+	} `json:"profiles"`
+	DeniedObjects []struct {
+		Object string `json:"object"`
+		Writes []struct {
+			Rejected *struct {
+				Message string `json:"message"`
+			} `json:"rejected"`
+			Repeated int `json:"repeated"`
+			Denials  []struct {
+				Rule     string   `json:"rule"`
+				Releases []string `json:"releases"`
+				Message  string   `json:"message"`
+			} `json:"denials"`
+		} `json:"writes"`
+	} `json:"deniedObjects"`
+	UnfinishedObjects []struct {
+		Object  string `json:"object"`
+		Problem string `json:"problem"`
+	} `json:"unfinishedObjects"`
+}
+
+// evaluate runs `managed-by conformance` on a recording.
+func evaluate(ctx context.Context, o *Options, recording []byte) (*evaluation, error) {
+	command := exec.CommandContext(ctx, o.Program, "conformance", "--no-config", "--output=json", "--kubernetes="+o.Releases, "--controller="+o.controller())
+	command.Stdin = bytes.NewReader(recording)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err := command.Output()
+	// A controller that does not conform is not an error.
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return nil, err
+	}
+	result := &evaluation{}
+	if err := json.Unmarshal(output, result); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", command, err, &stderr)
+	}
+	if result.Skipped > 0 {
+		return nil, fmt.Errorf("the recording is incomplete: %s", &stderr)
+	}
+	return result, nil
+}
+
+// testReport returns the result of a test from the evaluation of its Jobs.
+func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestReport {
+	report := TestReport{Name: name, Result: Failure}
+	job := func(object string) string { return object[strings.Index(object, run+"-")+len(run)+1:] }
+	limited := func(releases []string) Releases {
+		if len(releases) == len(e.Releases) {
+			return ""
+		}
+		return join(releases)
+	}
+	var conformsTo []string
+	for _, object := range e.DeniedObjects {
+		for _, write := range object.Writes {
+			switch {
+			case write.Rejected != nil:
+				finding := Finding{Type: "rejected", Job: job(object.Object), Count: 1 + write.Repeated, Message: write.Rejected.Message}
+				for _, denial := range write.Denials {
+					finding.ID = denial.Rule
+					report.add(finding)
+				}
+				if len(write.Denials) == 0 {
+					report.add(finding)
+				}
+			default:
+				for _, denial := range write.Denials {
+					report.add(Finding{Type: "denied", Job: job(object.Object), ID: denial.Rule, Releases: limited(denial.Releases), Count: 1, Message: denial.Message})
+				}
+			}
+		}
+	}
+	for _, object := range e.UnfinishedObjects {
+		report.add(Finding{Type: "unfinished", Job: job(object.Object), Message: object.Problem})
+	}
+	for _, profile := range e.Profiles {
+		if profile.Profile != name {
+			continue
+		}
+		for _, part := range profile.Missing {
+			report.add(Finding{Type: "missing", ID: part.ID, Releases: limited(part.Releases), Message: part.Title})
+		}
+		if e.RejectedWrites == 0 && e.Unfinished == 0 {
+			conformsTo = slices.DeleteFunc(profile.ExercisedIn, func(release string) bool { return slices.Contains(e.DeniedBy, release) })
+		}
+	}
+	report.ConformsTo = join(conformsTo)
+	switch {
+	case len(conformsTo) == 0:
+	case len(conformsTo) < len(e.Releases) || !rejectionsKnown:
+		report.Result = Partial
+	default:
+		report.Result = Success
+	}
+	return report
+}
+
+func join(releases []string) Releases { return Releases(strings.Join(releases, ",")) }
+
+// add adds a finding, or counts it if the test has it already.
+func (t *TestReport) add(finding Finding) {
+	for i := range t.Findings {
+		known := &t.Findings[i]
+		if known.Type == finding.Type && known.Job == finding.Job && known.ID == finding.ID && known.Message == finding.Message && known.Releases == finding.Releases {
+			known.Count += finding.Count
+			return
+		}
+	}
+	t.Findings = append(t.Findings, finding)
+}
+
+// profileReport summarizes the tests.
+func profileReport(reports []TestReport, supported []string) ProfileReport {
+	profile := ProfileReport{Name: "Job"}
+	extended := &ExtendedStatus{}
+	for _, test := range tests {
+		i := slices.IndexFunc(reports, func(report TestReport) bool { return report.Name == test.name })
+		switch {
+		case i >= 0 && test.name == Core:
+			profile.Core.add(&reports[i])
+		case i >= 0:
+			extended.Status.add(&reports[i])
+			extended.SupportedFeatures = append(extended.SupportedFeatures, test.name)
+		default:
+			extended.UnsupportedFeatures = append(extended.UnsupportedFeatures, test.name)
+		}
+	}
+	profile.Core.conclude()
+	profile.Summary = fmt.Sprintf("Core: %s.", profile.Core.Result)
+	if len(supported) > 0 {
+		extended.conclude()
+		profile.Summary += fmt.Sprintf(" Extended features: %s, %d of %d passed.", extended.Result, extended.Statistics.Passed, len(supported))
+	}
+	profile.Extended = extended
+	return profile
+}
+
+func (s *Status) add(report *TestReport) {
+	switch report.Result {
+	case Success:
+		s.Statistics.Passed++
+	case Partial:
+		s.Statistics.Partial++
+	case Skipped:
+		s.Statistics.Skipped++
+		s.SkippedTests = append(s.SkippedTests, report.Name)
+	case Failure:
+		s.Statistics.Failed++
+		s.FailedTests = append(s.FailedTests, report.Name)
+	}
+}
+
+func (s *Status) conclude() {
+	switch {
+	case s.Statistics.Failed > 0:
+		s.Result = Failure
+	case s.Statistics.Skipped > 0 || s.Statistics.Partial > 0:
+		s.Result = Partial
+	default:
+		s.Result = Success
+	}
+}

@@ -1,0 +1,103 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+)
+
+// record is a line of a recording: a watch event or an audit event.
+type record struct {
+	job  string
+	line []byte
+}
+
+// linesOf returns the lines about the Jobs for which the filter returns true.
+func linesOf(records []record, filter func(job string) bool) []byte {
+	var lines bytes.Buffer
+	for _, record := range records {
+		if filter(record.job) {
+			lines.Write(record.line)
+			lines.WriteByte('\n')
+		}
+	}
+	return lines.Bytes()
+}
+
+// startWatch records the events of all Jobs in a namespace. The returned function stops the watch, and returns the events.
+func startWatch(ctx context.Context, client dynamic.Interface, namespace string) (func() ([]record, error), error) {
+	jobs := client.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace(namespace)
+	list, err := jobs.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return jobs.Watch(ctx, options)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var records []record
+	var failure error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watcher.ResultChan() {
+			switch object, isObject := event.Object.(*unstructured.Unstructured); {
+			case event.Type == watch.Error:
+				failure = fmt.Errorf("the watch ended early: %w", apierrors.FromObject(event.Object))
+			case isObject && event.Type != watch.Bookmark:
+				// The object comes from JSON.
+				line, _ := json.Marshal(map[string]any{"type": event.Type, "object": object})
+				records = append(records, record{object.GetName(), line})
+			}
+		}
+	}()
+	return func() ([]record, error) {
+		watcher.Stop()
+		<-ended
+		return records, failure
+	}, nil
+}
+
+// readAuditLog returns the audit events of the writes to Jobs in a namespace.
+func readAuditLog(path, namespace string) ([]record, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var records []record
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return records, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var event struct {
+			ObjectRef struct{ Resource, Namespace, Name, APIGroup string }
+		}
+		object := &event.ObjectRef
+		// Other lines are not about Jobs.
+		if json.Unmarshal(line, &event) == nil && object.APIGroup == batchv1.GroupName && object.Resource == "jobs" && object.Namespace == namespace {
+			records = append(records, record{object.Name, bytes.TrimSuffix(line, []byte("\n"))})
+		}
+	}
+}
