@@ -54,8 +54,8 @@ multikueue() {
   apply_queues "$hub" management
   start_kubelet "$worker"
   assert_report "v0.1.0/kubernetes-sigs-multikueue/v$1-report.yaml" "$hub" \
-    --controller=kueue.x-k8s.io/multikueue --labels=kueue.x-k8s.io/queue-name=queue \
-    --organization=kubernetes-sigs --project=kueue-multikueue --url=https://github.com/kubernetes-sigs/kueue --version="v$1"
+    --controller=kueue.x-k8s.io/multikueue --labels=kueue.x-k8s.io/queue-name=queue --timeout=3m \
+    --organization=kubernetes-sigs --project=multikueue --url=https://github.com/kubernetes-sigs/kueue --version="v$1"
   stop_all
 }
 

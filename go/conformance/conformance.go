@@ -291,6 +291,6 @@ func (s *suite) report(ctx context.Context, records []record) (*Report, []byte, 
 		testReport.Findings = append(testReport.Findings, s.errors[test.name]...)
 		report.Tests = append(report.Tests, testReport)
 	}
-	report.Profiles = []ProfileReport{profileReport(report.Tests, o.SupportedFeatures)}
+	report.Profiles = []ProfileReport{profileReport(report.Tests)}
 	return report, recording, nil
 }

@@ -2,11 +2,13 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,9 +27,7 @@ type evaluation struct {
 		Profile     string   `json:"profile"`
 		ExercisedIn []string `json:"exercisedIn"`
 		Missing     []struct {
-			ID       string   `json:"id"`
-			Title    string   `json:"title"`
-			Releases []string `json:"releases"`
+			ID string `json:"id"`
 		} `json:"missing"`
 	} `json:"profiles"`
 	DeniedObjects []struct {
@@ -71,6 +71,9 @@ func evaluate(ctx context.Context, o *Options, recording []byte) (*evaluation, e
 	return result, nil
 }
 
+// objectDump matches an object in an error message of the API server.
+var objectDump = regexp.MustCompile(`(?s)\{.*\}`)
+
 // testReport returns the result of a test from the evaluation of its Jobs.
 func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestReport {
 	report := TestReport{Name: name, Result: Failure}
@@ -86,9 +89,9 @@ func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestRepo
 		for _, write := range object.Writes {
 			switch {
 			case write.Rejected != nil:
-				finding := Finding{Type: "rejected", Job: job(object.Object), Count: 1 + write.Repeated, Message: write.Rejected.Message}
+				finding := Finding{Type: "rejected", Job: job(object.Object), Count: 1 + write.Repeated, Message: objectDump.ReplaceAllString(strings.ReplaceAll(write.Rejected.Message, run+"-", ""), "{...}")}
 				for _, denial := range write.Denials {
-					finding.ID = denial.Rule
+					finding.Rule = denial.Rule
 					report.add(finding)
 				}
 				if len(write.Denials) == 0 {
@@ -96,7 +99,7 @@ func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestRepo
 				}
 			default:
 				for _, denial := range write.Denials {
-					report.add(Finding{Type: "denied", Job: job(object.Object), ID: denial.Rule, Releases: limited(denial.Releases), Count: 1, Message: denial.Message})
+					report.add(Finding{Type: "denied", Job: job(object.Object), Rule: denial.Rule, Releases: limited(denial.Releases), Count: 1, Message: denial.Message})
 				}
 			}
 		}
@@ -109,12 +112,14 @@ func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestRepo
 			continue
 		}
 		for _, part := range profile.Missing {
-			report.add(Finding{Type: "missing", ID: part.ID, Releases: limited(part.Releases), Message: part.Title})
+			report.Missing = append(report.Missing, part.ID)
 		}
 		if e.RejectedWrites == 0 && e.Unfinished == 0 {
 			conformsTo = slices.DeleteFunc(profile.ExercisedIn, func(release string) bool { return slices.Contains(e.DeniedBy, release) })
 		}
 	}
+	// The order of unfinished Jobs is random.
+	slices.SortStableFunc(report.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Job, b.Job)) })
 	report.ConformsTo = join(conformsTo)
 	switch {
 	case len(conformsTo) == 0:
@@ -132,7 +137,7 @@ func join(releases []string) Releases { return Releases(strings.Join(releases, "
 func (t *TestReport) add(finding Finding) {
 	for i := range t.Findings {
 		known := &t.Findings[i]
-		if known.Type == finding.Type && known.Job == finding.Job && known.ID == finding.ID && known.Message == finding.Message && known.Releases == finding.Releases {
+		if known.Type == finding.Type && known.Job == finding.Job && known.Rule == finding.Rule && known.Message == finding.Message && known.Releases == finding.Releases {
 			known.Count += finding.Count
 			return
 		}
@@ -141,7 +146,7 @@ func (t *TestReport) add(finding Finding) {
 }
 
 // profileReport summarizes the tests.
-func profileReport(reports []TestReport, supported []string) ProfileReport {
+func profileReport(reports []TestReport) ProfileReport {
 	profile := ProfileReport{Name: "Job"}
 	extended := &ExtendedStatus{}
 	for _, test := range tests {
@@ -158,11 +163,12 @@ func profileReport(reports []TestReport, supported []string) ProfileReport {
 	}
 	profile.Core.conclude()
 	profile.Summary = fmt.Sprintf("Core: %s.", profile.Core.Result)
-	if len(supported) > 0 {
+	if len(extended.SupportedFeatures) > 0 {
 		extended.conclude()
-		profile.Summary += fmt.Sprintf(" Extended features: %s, %d of %d passed.", extended.Result, extended.Statistics.Passed, len(supported))
+		count := &extended.Statistics
+		profile.Summary += fmt.Sprintf(" Extended features: %s (%d passed, %d partial, %d skipped, %d failed).", extended.Result, count.Passed, count.Partial, count.Skipped, count.Failed)
+		profile.Extended = extended
 	}
-	profile.Extended = extended
 	return profile
 }
 

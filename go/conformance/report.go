@@ -115,18 +115,20 @@ type TestReport struct {
 	Result Result `json:"result"`
 	// ConformsTo lists the releases with all the required transitions and rules, and without a denied write. It is empty if a write was
 	// rejected or a Job is unfinished.
-	ConformsTo Releases  `json:"conformsTo,omitempty"`
-	Findings   []Finding `json:"findings,omitempty"`
+	ConformsTo Releases `json:"conformsTo,omitempty"`
+	// Missing lists the ids of the transitions and rules of the profile that no write exercised in a release that has them.
+	Missing  []string  `json:"missing,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // Finding is a reason why a controller does not conform.
 type Finding struct {
-	// Type is "denied", "rejected", "unfinished", "missing", or "error" if the test could not make a request.
+	// Type is "denied", "rejected", "unfinished", or "error" if the test could not make a request.
 	Type string `json:"type"`
 	// Job is the name of the Job in the test, such as "complete".
 	Job string `json:"job,omitempty"`
-	// ID is the violated rule, or the missing rule or transition.
-	ID string `json:"id,omitempty"`
+	// Rule is the id of the violated rule, if it is known.
+	Rule string `json:"rule,omitempty"`
 	// Releases are the affected releases, if not all of the report.
 	Releases Releases `json:"releases,omitempty"`
 	// Count is the number of writes.

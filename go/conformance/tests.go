@@ -5,6 +5,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -93,7 +94,11 @@ func (j *job) manifest(o *Options, run string) *batchv1.Job {
 	spec.Template.Spec = corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		TerminationGracePeriodSeconds: ptr[int64](5),
-		Containers:                    []corev1.Container{{Name: "main", Image: o.Image, Command: []string{"/bin/sh", "-c", j.script}}},
+		Containers: []corev1.Container{{
+			Name: "main", Image: o.Image, Command: []string{"/bin/sh", "-c", j.script},
+			// MultiKueue never dispatches a Job that requests nothing of what its queue has a quota for.
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")}},
+		}},
 	}
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: run + "-" + j.name, Labels: o.Labels}, Spec: *spec}
 }

@@ -43,8 +43,8 @@ type cluster struct {
 	release managedby.Release
 }
 
-// start starts the etcd and kube-apiserver on the PATH, with the given webhooks.
-func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookConfiguration) cluster {
+// start starts the etcd and kube-apiserver on the PATH, after changes of the configuration.
+func start(t *testing.T, configure ...func(*envtest.Environment)) cluster {
 	t.Helper()
 	path := func(program string) string {
 		path, err := exec.LookPath(program)
@@ -54,9 +54,11 @@ func start(t *testing.T, webhooks ...*admissionregistrationv1.ValidatingWebhookC
 		return path
 	}
 	environment := &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, ControlPlaneStopTimeout: time.Minute}
-	environment.WebhookInstallOptions.ValidatingWebhooks = webhooks
 	environment.ControlPlane.APIServer = &envtest.APIServer{Path: path("kube-apiserver")}
 	environment.ControlPlane.Etcd = &envtest.Etcd{Path: path("etcd")}
+	for _, configure := range configure {
+		configure(environment)
+	}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +329,9 @@ func run(t *testing.T, mgr manager.Manager) {
 
 // TestWebhook evaluates the writes of an unwrapped client for a release other than the API server's.
 func TestWebhook(t *testing.T) {
-	server := start(t, managedbywebhook.Configuration())
+	server := start(t, func(environment *envtest.Environment) {
+		environment.WebhookInstallOptions.ValidatingWebhooks = []*admissionregistrationv1.ValidatingWebhookConfiguration{managedbywebhook.Configuration()}
+	})
 	r := recorded.New(t.Context())
 	managedbywebhook.Serve(r, webhook.Options{
 		Host: server.webhook.LocalServingHost, Port: server.webhook.LocalServingPort, CertDir: server.webhook.LocalServingCertDir,

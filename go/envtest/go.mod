@@ -4,7 +4,9 @@ module github.com/managed-by-policy/managed-by-policy/go/envtest
 go 1.25.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/managed-by-policy/managed-by-policy/go v0.1.0
+	github.com/managed-by-policy/managed-by-policy/go/conformance v0.1.0
 	github.com/managed-by-policy/managed-by-policy/go/managedbyclient v0.1.0
 	github.com/onsi/ginkgo/v2 v2.27.2
 	k8s.io/api v0.35.0
@@ -29,7 +31,6 @@ require (
 	github.com/go-task/slim-sprig/v3 v3.0.0 // indirect
 	github.com/google/btree v1.1.3 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
-	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
@@ -74,5 +75,6 @@ require (
 
 replace (
 	github.com/managed-by-policy/managed-by-policy/go => ../
+	github.com/managed-by-policy/managed-by-policy/go/conformance => ../conformance
 	github.com/managed-by-policy/managed-by-policy/go/managedbyclient => ../managedbyclient
 )

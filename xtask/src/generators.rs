@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::generated::{self, Generated};
 use crate::{
-    artifacthub, chart, chart_data, chart_values, deploy, kinds, policy_metadata, profiles, rules,
+    artifacthub, chart, chart_data, chart_values, conformance, deploy, kinds, policy_metadata, profiles, rules,
     settings, status_guide,
 };
 
@@ -42,6 +42,7 @@ fn from_code() -> Result<Vec<Generated>> {
         artifacthub::generated()?,
         status_guide::generated()?,
         profiles::generated()?,
+        conformance::generated()?,
     ];
     Ok(generators.concat())
 }
@@ -79,9 +80,10 @@ mod tests {
     /// `.gitattributes` marks the files that are generated completely. The others have handwritten parts.
     #[test]
     fn generated_files_are_marked() {
-        const PARTLY: [&str; 7] = [
+        const PARTLY: [&str; 8] = [
             "artifacthub-pkg.yml",
             "docs/SUMMARY.md",
+            "docs/reference/conformance.md",
             "docs/reference/job-status.md",
             "docs/reference/kinds.md",
             "docs/reference/profiles.md",

@@ -9,6 +9,7 @@ mod artifacthub;
 mod chart;
 mod chart_data;
 mod chart_values;
+mod conformance;
 mod demo;
 mod deploy;
 mod expected;

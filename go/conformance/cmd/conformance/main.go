@@ -94,7 +94,7 @@ func run(ctx context.Context) (bool, error) {
 	}
 	profile := &report.Profiles[0]
 	fmt.Fprintln(os.Stderr, profile.Summary)
-	conforms := profile.Core.Result != conformance.Failure && profile.Extended.Result != conformance.Failure
+	conforms := profile.Core.Result != conformance.Failure && (profile.Extended == nil || profile.Extended.Result != conformance.Failure)
 	if *output == "" {
 		_, err = os.Stdout.Write(text)
 		return conforms, err

@@ -1,0 +1,246 @@
+//! Generates the tables of `docs/reference/conformance.md` from the reports in `go/conformance/reports/`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use managed_by::{Release, ReleaseSet};
+use managed_by_offline::profile::PROFILES;
+use managed_by_testing::{read, root};
+use serde::Deserialize;
+
+use crate::generated::{Generated, replace_between_marks};
+
+const PAGE: &str = "docs/reference/conformance.md";
+const REPORTS: &str = "go/conformance/reports";
+
+/// Report of `go/conformance`, as far as the page shows it. The type `Report` there documents the fields.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    api_version: String,
+    implementation: Implementation,
+    kubernetes_version: String,
+    suite_version: String,
+    releases: String,
+    rejected_writes: RejectedWrites,
+    tests: Vec<Test>,
+    #[serde(skip)]
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct Implementation {
+    organization: String,
+    project: String,
+    url: String,
+    version: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RejectedWrites {
+    Counted(u64),
+    Unknown(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    name: String,
+    result: TestResult,
+    #[serde(default)]
+    conforms_to: String,
+    #[serde(default)]
+    missing: Vec<String>,
+    #[serde(default)]
+    findings: Vec<Finding>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TestResult {
+    Success,
+    Partial,
+    Failure,
+    Skipped,
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    job: String,
+    #[serde(default)]
+    rule: String,
+    #[serde(default)]
+    releases: String,
+    message: String,
+}
+
+/// Generates the page.
+///
+/// # Errors
+/// If a report or the page is invalid.
+pub(crate) fn generated() -> Result<Vec<Generated>> {
+    let mut reports = Vec::new();
+    add_reports(Path::new(REPORTS), &mut reports)?;
+    let page = replace_between_marks(&read(PAGE)?, "reports", &table(&reports)?)?;
+    let page = replace_between_marks(&page, "findings", &findings(&reports)?)?;
+    Ok(vec![Generated::new(PAGE, page)])
+}
+
+/// Reads the reports below a directory, sorted by path.
+fn add_reports(directory: &Path, reports: &mut Vec<Report>) -> Result<()> {
+    let name = directory.to_str().context("the path is not UTF-8")?;
+    let entries = fs::read_dir(root(name)).with_context(|| name.to_owned())?;
+    let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = directory.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            add_reports(&path, reports)?;
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            let path = path.to_str().context("the path is not UTF-8")?;
+            reports.push(report(path).with_context(|| path.to_owned())?);
+        }
+    }
+    Ok(())
+}
+
+fn report(path: &str) -> Result<Report> {
+    let mut report: Report = serde_yaml_ng::from_str(&read(path)?)?;
+    let Implementation {
+        organization,
+        project,
+        version,
+        ..
+    } = &report.implementation;
+    let suite = &report.suite_version;
+    let expected = format!("{REPORTS}/v{suite}/{organization}-{project}/{version}-report.yaml");
+    ensure!(path == expected, "expected the name {expected}");
+    ensure!(
+        report.api_version == "conformance.managed-by-policy.github.io/v1alpha1",
+        "unsupported apiVersion {}",
+        report.api_version
+    );
+    path.clone_into(&mut report.path);
+    Ok(report)
+}
+
+fn table(reports: &[Report]) -> Result<String> {
+    let names = PROFILES.iter().map(|profile| profile.name);
+    let mut text = "| implementation | report | Kubernetes | rejected writes |".to_owned();
+    for name in names.clone() {
+        write!(text, " {name} |")?;
+    }
+    text.push('\n');
+    text.push_str(&"| --- ".repeat(4_usize.saturating_add(PROFILES.len())));
+    text.push_str("|\n");
+    for report in reports {
+        let Implementation {
+            organization,
+            project,
+            url,
+            version,
+        } = &report.implementation;
+        let rejected = match &report.rejected_writes {
+            RejectedWrites::Counted(count) => count.to_string(),
+            RejectedWrites::Unknown(text) => text.clone(),
+        };
+        write!(
+            text,
+            "| [{organization}/{project}]({url}) | [{version}](../../{}) | {} | {rejected} |",
+            report.path, report.kubernetes_version,
+        )?;
+        for name in names.clone() {
+            write!(text, " {} |", cell(report, name)?)?;
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Returns the result of a test.
+fn cell(report: &Report, name: &str) -> Result<String> {
+    let Some(test) = report.tests.iter().find(|test| test.name == name) else {
+        return Ok("–".to_owned());
+    };
+    let evaluated = releases(&report.releases)?;
+    let without = evaluated.difference(releases(&test.conforms_to)?);
+    Ok(match test.result {
+        TestResult::Success => "✓".to_owned(),
+        TestResult::Partial if without.is_empty() => "✓ as far as recorded".to_owned(),
+        TestResult::Partial => format!("✓ except {without}"),
+        TestResult::Failure => "✗".to_owned(),
+        TestResult::Skipped => "skipped".to_owned(),
+    })
+}
+
+fn findings(reports: &[Report]) -> Result<String> {
+    let mut text = String::new();
+    for report in reports {
+        let Implementation {
+            organization,
+            project,
+            version,
+            ..
+        } = &report.implementation;
+        let mut lines = String::new();
+        for test in report.tests.iter().filter(|test| !test.missing.is_empty()) {
+            let missing: Vec<_> = test.missing.iter().map(|id| format!("`{id}`")).collect();
+            writeln!(lines, "- {}: no {}", test.name, missing.join(", "))?;
+        }
+        // Mirror is evaluated on the Jobs of Core, so their findings occur twice.
+        let mut jobs: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for finding in report.tests.iter().flat_map(|test| &test.findings) {
+            jobs.entry(finding.to_text()?)
+                .or_default()
+                .insert(&finding.job);
+        }
+        for (finding, jobs) in jobs {
+            let jobs: Vec<_> = jobs.iter().map(|job| format!("`{job}`")).collect();
+            writeln!(lines, "- {}: {finding}", jobs.join(", "))?;
+        }
+        if !lines.is_empty() {
+            write!(text, "\n### {organization}/{project} {version}\n\n{lines}")?;
+        }
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+impl Finding {
+    /// Returns the finding as Markdown, without the Job.
+    fn to_text(&self) -> Result<String> {
+        let Self {
+            kind,
+            rule,
+            message,
+            ..
+        } = self;
+        let mut text = match &**kind {
+            "rejected" => "rejected by the API server".to_owned(),
+            "error" => "the test failed".to_owned(),
+            kind => kind.to_owned(),
+        };
+        if !self.releases.is_empty() {
+            write!(text, " by {}", releases(&self.releases)?)?;
+        }
+        if !rule.is_empty() {
+            write!(text, " ([`{rule}`](../rules/{rule}.md))")?;
+        }
+        write!(text, ": `{}`", message.replace('`', "'"))?;
+        Ok(text)
+    }
+}
+
+fn releases(names: &str) -> Result<ReleaseSet> {
+    let names = names.split(',').filter(|name| !name.is_empty());
+    names
+        .map(|name| name.parse::<Release>().with_context(|| name.to_owned()))
+        .collect()
+}
