@@ -192,7 +192,7 @@ release-notes: # Print the changelog section for TAG
 	@awk '/^## /{in_section = index($$0, "## $(TAG:v%=%) (") == 1; next} in_section' CHANGELOG.md
 
 # Suites that `make e2e` runs by default. `soak` is excluded because it runs for at least ten minutes.
-E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue status queues kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
+E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue conformance status queues kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
 ONLY ?= $(E2E_SUITES)
 .PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible rust-controller-test publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)
@@ -345,8 +345,8 @@ cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library
 		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \
 	done
 
-# The Go module, and a separate module for users of controller-runtime.
-GO_MODULES := go go/managedbyclient
+# The Go module, and separate modules for users of controller-runtime, and of the conformance suite.
+GO_MODULES := go go/managedbyclient go/conformance
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 .PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
 go-test: go/managedby/module.wasm noop.wasm target/expected.ndjson ## Test the Go modules (needs Go)
@@ -356,9 +356,9 @@ go-test: go/managedby/module.wasm noop.wasm target/expected.ndjson ## Test the G
 go-race: go/managedby/module.wasm noop.wasm # Run the concurrency tests of the Go module with the race detector (needs Go and a C compiler)
 	cd go && go test -race -run 'Concurrent|Context|Guest|Memory' ./managedby
 
-go-envtest: go/managedby/module.wasm # Test the wrapped client against a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
+go-envtest: setup go/managedby/module.wasm # Test the wrapped client and the conformance suite against a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
 	@if command -v kube-apiserver >/dev/null && command -v etcd >/dev/null; then \
-		cd go/envtest && go test .; \
+		cargo test --quiet --no-run $(TEST_PACKAGES) --test cli && cd go/envtest && go test .; \
 	else \
 		echo "skipped: kube-apiserver or etcd is not on the PATH"; \
 	fi
@@ -375,7 +375,7 @@ go-fuzz: go/managedby/module.wasm # Fuzz the Go module for SECONDS (needs Go)
 
 # Go fetches modules from the tagged commit, so the tags point to a commit that contains the built policy, which main does not. The branch and
 # the working tree stay unchanged.
-go-tag: go/managedby/module.wasm # Commit the built policy on top of HEAD, and tag that commit as go/TAG and go/managedbyclient/TAG
+go-tag: go/managedby/module.wasm # Commit the built policy on top of HEAD, and tag that commit as go/TAG, go/managedbyclient/TAG and go/conformance/TAG
 	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; set -e; \
 	git read-tree HEAD; \
 	git update-index --add --cacheinfo "100644,$$(git hash-object -w $<),$<"; \

@@ -54,6 +54,11 @@ class Client:
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
         self.request("PATCH", path, {"status": status}, "application/strategic-merge-patch+json")
 
+    def bind(self, pod):
+        metadata = pod["metadata"]
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/binding"
+        self.request("POST", path, {"metadata": {"name": metadata["name"]}, "target": {"kind": "Node", "name": "e2e"}})
+
     def delete(self, pod):
         metadata = pod["metadata"]
         self.request("DELETE", f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}", {"gracePeriodSeconds": 0})
@@ -100,8 +105,12 @@ class SimulatedNode:
     def act(self, pod, state, seconds):
         annotations = pod["metadata"].get("annotations", {})
         if state == "pending" and seconds > PULL:
+            command = pod["spec"]["containers"][0].get("command")
+            # The API server ignores the grace period of a pod without a node.
+            if command and "nodeName" not in pod["spec"]:
+                self.client.bind(pod)
             self.client.set_status(pod, status_of(pod, "Running", {"running": {"startedAt": now()}}, True) | {"startTime": now()})
-            if command := pod["spec"]["containers"][0].get("command"):
+            if command:
                 index = annotations.get("batch.kubernetes.io/job-completion-index", "")
                 self.processes[pod["metadata"]["uid"]] = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, env=os.environ | {"JOB_COMPLETION_INDEX": index}, preexec_fn=end_with_parent, start_new_session=True)
@@ -159,7 +168,7 @@ class PolicyServerNode:
             name = pod["metadata"]["name"]
             seen.add(name)
             if "nodeName" not in pod["spec"]:
-                self.client.request("POST", f"{path}/{name}/binding", {"metadata": {"name": name}, "target": {"kind": "Node", "name": "e2e"}})
+                self.client.bind(pod)
                 continue
             if name not in self.pods:
                 self.count += 1
@@ -176,8 +185,7 @@ class PolicyServerNode:
     def report_controller(self, pod):
         """Reports the pod of Kubewarden's controller as running, at the node's address, where the controller runs as a process."""
         if "nodeName" not in pod["spec"]:
-            path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/binding"
-            self.client.request("POST", path, {"metadata": {"name": pod["metadata"]["name"]}, "target": {"kind": "Node", "name": "e2e"}})
+            self.client.bind(pod)
         elif pod["status"].get("phase") != "Running":
             self.client.set_status(pod, status_of(pod, "Running", {"running": {}}, True) | {"podIP": self.node, "podIPs": [{"ip": self.node}], "hostIP": self.node})
 

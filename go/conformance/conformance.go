@@ -30,6 +30,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// settle is the time for late writes to finished Jobs.
+const settle = 3 * time.Second
+
 // Options configure a run.
 type Options struct {
 	// Config is the configuration of the client. Its user creates, reads, watches, patches and deletes Jobs.
@@ -56,8 +59,6 @@ type Options struct {
 	Image string
 	// Timeout is the time in which all tests must finish. The default is 5 minutes.
 	Timeout time.Duration
-	// Settle is the time for late writes to finished Jobs. The default is 3 seconds.
-	Settle time.Duration
 	// Log prints progress, if it is set.
 	Log func(format string, arguments ...any)
 }
@@ -92,7 +93,6 @@ func (o *Options) complete() error {
 	set(&o.Program, "managed-by")
 	set(&o.Image, "busybox:1.36")
 	set(&o.Timeout, 5*time.Minute)
-	set(&o.Settle, 3*time.Second)
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
@@ -112,7 +112,7 @@ func Run(ctx context.Context, o Options) (*Report, []byte, error) {
 	}
 	config := rest.CopyConfig(o.Config)
 	// The tests run in parallel, and read their Jobs often.
-	config.QPS = -1
+	config.QPS, config.UserAgent = -1, userAgent
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, nil, err
@@ -133,15 +133,23 @@ func Run(ctx context.Context, o Options) (*Report, []byte, error) {
 	s := suite{options: &o, jobs: clients.BatchV1().Jobs(o.Namespace), run: "conformance-" + rand.String(5), errors: map[string][]Finding{}}
 	defer s.deleteJobs(context.WithoutCancel(ctx))
 	s.drive(ctx)
-	time.Sleep(o.Settle)
+	time.Sleep(settle)
+	isOtherJob := func(record record) bool { return !strings.HasPrefix(record.job, s.run+"-") }
 	records, err := stopWatch()
-	if err == nil && o.AuditLog != "" {
-		records, err = readAuditLog(o.AuditLog, o.Namespace)
-	}
 	if err != nil {
 		return nil, nil, err
 	}
-	records = slices.DeleteFunc(records, func(record record) bool { return !strings.HasPrefix(record.job, s.run+"-") })
+	records = slices.DeleteFunc(records, isOtherJob)
+	if o.AuditLog != "" {
+		events := countAccepted(records)
+		if records, err = readAuditLog(o.AuditLog, o.Namespace); err != nil {
+			return nil, nil, err
+		}
+		records = slices.DeleteFunc(records, isOtherJob)
+		if writes := countAccepted(records); writes < events {
+			return nil, nil, fmt.Errorf("%s: %d accepted writes to the Jobs, but a watch had %d: the log must contain each write at the level RequestResponse", o.AuditLog, writes, events)
+		}
+	}
 	report, recording, err := s.report(ctx, records)
 	if err != nil {
 		return nil, nil, err
@@ -178,7 +186,6 @@ func (s *suite) drive(ctx context.Context) {
 	defer cancel()
 	var running sync.WaitGroup
 	for _, test := range tests {
-		// Mirror is evaluated on the Jobs of Core.
 		if runs, _ := s.options.result(test.name); !runs {
 			continue
 		}
@@ -276,12 +283,8 @@ func (s *suite) report(ctx context.Context, records []record) (*Report, []byte, 
 			}
 			continue
 		}
-		jobs := test.jobs
-		if len(jobs) == 0 {
-			jobs = tests[0].jobs
-		}
 		isOfTest := func(name string) bool {
-			return slices.ContainsFunc(jobs, func(job job) bool { return name == s.run+"-"+job.name })
+			return slices.ContainsFunc(test.jobs, func(job job) bool { return name == s.run+"-"+job.name })
 		}
 		evaluation, err := evaluate(ctx, o, linesOf(records, isOfTest))
 		if err != nil {

@@ -19,10 +19,25 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
+// userAgent is the user agent of the suite's requests.
+const userAgent = "managed-by-conformance"
+
 // record is a line of a recording: a watch event or an audit event.
 type record struct {
-	job  string
-	line []byte
+	job      string
+	line     []byte
+	accepted bool
+}
+
+// countAccepted returns the number of accepted writes.
+func countAccepted(records []record) int {
+	count := 0
+	for _, record := range records {
+		if record.accepted {
+			count++
+		}
+	}
+	return count
 }
 
 // linesOf returns the lines about the Jobs for which the filter returns true.
@@ -64,7 +79,7 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 			case isObject && event.Type != watch.Bookmark:
 				// The object comes from JSON.
 				line, _ := json.Marshal(map[string]any{"type": event.Type, "object": object})
-				records = append(records, record{object.GetName(), line})
+				records = append(records, record{object.GetName(), line, true})
 			}
 		}
 	}()
@@ -75,7 +90,7 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 	}, nil
 }
 
-// readAuditLog returns the audit events of the writes to Jobs in a namespace.
+// readAuditLog returns the audit events of the writes to Jobs in a namespace, without the suite's own requests that were rejected.
 func readAuditLog(path, namespace string) ([]record, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -92,12 +107,17 @@ func readAuditLog(path, namespace string) ([]record, error) {
 			return nil, err
 		}
 		var event struct {
-			ObjectRef struct{ Resource, Namespace, Name, APIGroup string }
+			Stage, UserAgent string
+			ObjectRef        struct{ Resource, Namespace, Name, APIGroup string }
+			ResponseStatus   struct{ Code int }
 		}
-		object := &event.ObjectRef
 		// Other lines are not about Jobs.
-		if json.Unmarshal(line, &event) == nil && object.APIGroup == batchv1.GroupName && object.Resource == "jobs" && object.Namespace == namespace {
-			records = append(records, record{object.Name, bytes.TrimSuffix(line, []byte("\n"))})
+		object := &event.ObjectRef
+		if json.Unmarshal(line, &event) != nil || object.APIGroup != batchv1.GroupName || object.Resource != "jobs" || object.Namespace != namespace {
+			continue
+		}
+		if accepted := event.ResponseStatus.Code < 300; accepted || event.UserAgent != userAgent {
+			records = append(records, record{object.Name, bytes.TrimSuffix(line, []byte("\n")), accepted && event.Stage == "ResponseComplete"})
 		}
 	}
 }

@@ -37,7 +37,7 @@ type step struct {
 	patch string
 }
 
-// tests lists Core, and then a test for each extended feature. A test without Jobs is evaluated on the Jobs of Core.
+// tests lists Core, and then a test for each extended feature.
 var tests = []test{
 	{Core, []job{
 		// Each Job counts more than one pod, because only a later write could decrease the counter.
@@ -61,10 +61,10 @@ var tests = []test{
 			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}},
 		}}},
 	}}}},
-	// The failure of one pod terminates the other, which takes some seconds.
+	// The failure of one pod terminates the other. That takes long enough for controllers that copy a status late.
 	{"PodReplacementPolicy", []job{{
 		name:   "replacement",
-		script: "test $JOB_COMPLETION_INDEX = 0 && { sleep 1; exit 1; }; trap 'sleep 2; exit 1' TERM; sleep 3600 & wait",
+		script: "test $JOB_COMPLETION_INDEX = 0 && { sleep 1; exit 1; }; trap 'sleep 8; exit 1' TERM; sleep 3600 & wait",
 		spec: with(indexed(2, 2), func(spec *batchv1.JobSpec) {
 			spec.BackoffLimit = ptr[int32](0)
 			spec.PodReplacementPolicy = ptr(batchv1.Failed)
@@ -73,7 +73,15 @@ var tests = []test{
 	{"Elastic", []job{{name: "elastic", script: "sleep 5", spec: indexed(4, 4), steps: []step{
 		{"scale the Job", isActive, `{"spec":{"parallelism":2,"completions":2}}`},
 	}}}},
-	{"Mirror", nil},
+	// Several Jobs, because a controller that is fast enough copies the last two states one after the other.
+	{"Mirror", []job{
+		{name: "mirror-complete-1", script: "sleep 1"},
+		{name: "mirror-complete-2", script: "sleep 2"},
+		{name: "mirror-complete-3", script: "sleep 3"},
+		{name: "mirror-fail-1", script: "sleep 1; exit 1", spec: batchv1.JobSpec{BackoffLimit: ptr[int32](0)}},
+		{name: "mirror-fail-2", script: "sleep 2; exit 1", spec: batchv1.JobSpec{BackoffLimit: ptr[int32](0)}},
+		{name: "mirror-fail-3", script: "sleep 3; exit 1", spec: batchv1.JobSpec{BackoffLimit: ptr[int32](0)}},
+	}},
 }
 
 func indexed(completions, parallelism int32) batchv1.JobSpec {
@@ -93,7 +101,7 @@ func (j *job) manifest(o *Options, run string) *batchv1.Job {
 	}
 	spec.Template.Spec = corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
-		TerminationGracePeriodSeconds: ptr[int64](5),
+		TerminationGracePeriodSeconds: ptr[int64](15),
 		Containers: []corev1.Container{{
 			Name: "main", Image: o.Image, Command: []string{"/bin/sh", "-c", j.script},
 			// MultiKueue never dispatches a Job that requests nothing of what its queue has a quota for.

@@ -103,7 +103,10 @@ fn add_reports(directory: &Path, reports: &mut Vec<Report>) -> Result<()> {
         let path = directory.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             add_reports(&path, reports)?;
-        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
             let path = path.to_str().context("the path is not UTF-8")?;
             reports.push(report(path).with_context(|| path.to_owned())?);
         }
@@ -194,7 +197,6 @@ fn findings(reports: &[Report]) -> Result<String> {
             let missing: Vec<_> = test.missing.iter().map(|id| format!("`{id}`")).collect();
             writeln!(lines, "- {}: no {}", test.name, missing.join(", "))?;
         }
-        // Mirror is evaluated on the Jobs of Core, so their findings occur twice.
         let mut jobs: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for finding in report.tests.iter().flat_map(|test| &test.findings) {
             jobs.entry(finding.to_text()?)
@@ -243,4 +245,21 @@ fn releases(names: &str) -> Result<ReleaseSet> {
     names
         .map(|name| name.parse::<Release>().with_context(|| name.to_owned()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use managed_by_offline::profile::PROFILES;
+    use managed_by_testing::read;
+
+    /// The tests of the Go module have the names of the profiles, in the same order.
+    #[test]
+    fn suite_has_a_test_for_each_profile() {
+        let source = read("go/conformance/tests.go").unwrap();
+        let source = source.replace("{Core, ", "{\"Core\", ");
+        let tests = source.lines().filter_map(|line| line.strip_prefix("\t{\""));
+        let tests: Vec<_> = tests.filter_map(|line| line.split('"').next()).collect();
+        let profiles: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
+        assert_eq!(tests, profiles);
+    }
 }

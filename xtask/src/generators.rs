@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::generated::{self, Generated};
 use crate::{
-    artifacthub, chart, chart_data, chart_values, conformance, deploy, kinds, policy_metadata, profiles, rules,
-    settings, status_guide,
+    artifacthub, chart, chart_data, chart_values, conformance, deploy, kinds, policy_metadata,
+    profiles, rules, settings, status_guide,
 };
 
 /// Generates all files.
