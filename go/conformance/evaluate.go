@@ -19,7 +19,7 @@ type evaluation struct {
 	Releases       []string `json:"releases"`
 	Writes         int      `json:"writes"`
 	StatusWrites   int      `json:"statusWrites"`
-	RejectedWrites int      `json:"rejectedWrites"`
+	RejectedWrites int32    `json:"rejectedWrites"`
 	Skipped        int      `json:"skipped"`
 	DeniedBy       []string `json:"deniedBy"`
 	Unfinished     int      `json:"unfinished"`

@@ -37,40 +37,41 @@ type step struct {
 	patch string
 }
 
-// tests lists Core, and then a test for each extended feature.
+// tests lists Core, and then a test for each extended feature. Each state of a Job lasts some seconds, because a controller that copies the status
+// from another cluster may be slow, and skip states.
 var tests = []test{
 	{Core, []job{
 		// Each Job counts more than one pod, because only a later write could decrease the counter.
-		{name: "complete", script: "sleep 1", spec: batchv1.JobSpec{Completions: ptr[int32](2), Parallelism: ptr[int32](1)}},
-		{name: "fail", script: "sleep 1; exit 1", spec: batchv1.JobSpec{BackoffLimit: ptr[int32](1)}},
+		{name: "complete", script: "sleep 5", spec: batchv1.JobSpec{Completions: ptr[int32](2), Parallelism: ptr[int32](1)}},
+		{name: "fail", script: "sleep 5; exit 1", spec: batchv1.JobSpec{BackoffLimit: ptr[int32](1)}},
 	}},
-	{"Suspend", []job{{name: "suspend", script: "sleep 5", steps: []step{
+	{"Suspend", []job{{name: "suspend", script: "sleep 15", steps: []step{
 		{"suspend the Job", isActive, `{"spec":{"suspend":true}}`},
 		{"resume the Job", isSuspended, `{"spec":{"suspend":false}}`},
 	}}}},
-	{"Indexed", []job{{name: "indexed", script: "sleep 1", spec: indexed(4, 2)}}},
-	{"BackoffLimitPerIndex", []job{{name: "per-index", script: "sleep 1; test $JOB_COMPLETION_INDEX != 1", spec: with(indexed(3, 3), func(spec *batchv1.JobSpec) {
+	{"Indexed", []job{{name: "indexed", script: "sleep 5", spec: indexed(4, 2)}}},
+	{"BackoffLimitPerIndex", []job{{name: "per-index", script: "sleep 5; test $JOB_COMPLETION_INDEX != 1", spec: with(indexed(3, 3), func(spec *batchv1.JobSpec) {
 		spec.BackoffLimitPerIndex = ptr[int32](0)
 	})}}},
-	{"SuccessPolicy", []job{{name: "success", script: "sleep 1; test $JOB_COMPLETION_INDEX = 0 || sleep 3600", spec: with(indexed(2, 2), func(spec *batchv1.JobSpec) {
+	{"SuccessPolicy", []job{{name: "success", script: "sleep 5; test $JOB_COMPLETION_INDEX = 0 || sleep 3600", spec: with(indexed(2, 2), func(spec *batchv1.JobSpec) {
 		spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0")}}}
 	})}}},
-	{"PodFailurePolicy", []job{{name: "failure", script: "sleep 1; exit 42", spec: batchv1.JobSpec{
+	{"PodFailurePolicy", []job{{name: "failure", script: "sleep 5; exit 42", spec: batchv1.JobSpec{
 		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 			Action:      batchv1.PodFailurePolicyActionFailJob,
 			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}},
 		}}},
 	}}}},
-	// The failure of one pod terminates the other. That takes long enough for controllers that copy a status late.
+	// The failure of one pod terminates the other.
 	{"PodReplacementPolicy", []job{{
 		name:   "replacement",
-		script: "test $JOB_COMPLETION_INDEX = 0 && { sleep 1; exit 1; }; trap 'sleep 8; exit 1' TERM; sleep 3600 & wait",
+		script: "test $JOB_COMPLETION_INDEX = 0 && { sleep 5; exit 1; }; trap 'sleep 10; exit 1' TERM; sleep 3600 & wait",
 		spec: with(indexed(2, 2), func(spec *batchv1.JobSpec) {
 			spec.BackoffLimit = ptr[int32](0)
 			spec.PodReplacementPolicy = ptr(batchv1.Failed)
 		}),
 	}}},
-	{"Elastic", []job{{name: "elastic", script: "sleep 5", spec: indexed(4, 4), steps: []step{
+	{"Elastic", []job{{name: "elastic", script: "sleep 15", spec: indexed(4, 4), steps: []step{
 		{"scale the Job", isActive, `{"spec":{"parallelism":2,"completions":2}}`},
 	}}}},
 	// Several Jobs, because a controller that is fast enough copies the last two states one after the other.
@@ -101,7 +102,7 @@ func (j *job) manifest(o *Options, run string) *batchv1.Job {
 	}
 	spec.Template.Spec = corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
-		TerminationGracePeriodSeconds: ptr[int64](15),
+		TerminationGracePeriodSeconds: ptr[int64](20),
 		Containers: []corev1.Container{{
 			Name: "main", Image: o.Image, Command: []string{"/bin/sh", "-c", j.script},
 			// MultiKueue never dispatches a Job that requests nothing of what its queue has a quota for.

@@ -75,7 +75,7 @@ func TestConformanceSuite(t *testing.T) {
 				go func() { _ = controller.Run(t.Context()) }()
 				report, recording, err := conformance.Run(t.Context(), conformance.Options{
 					Config: server.config, Namespace: test.name, Controller: broken.ControllerName, AuditLog: test.auditLog, Program: program,
-					Timeout: 10 * time.Second, Log: t.Logf,
+					Timeout: 20 * time.Second, Log: t.Logf,
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -1,6 +1,6 @@
 //! Generates the tables of `docs/reference/conformance.md` from the reports in `go/conformance/reports/`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -72,8 +72,6 @@ enum TestResult {
 struct Finding {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
-    job: String,
     #[serde(default)]
     rule: String,
     #[serde(default)]
@@ -197,15 +195,17 @@ fn findings(reports: &[Report]) -> Result<String> {
             let missing: Vec<_> = test.missing.iter().map(|id| format!("`{id}`")).collect();
             writeln!(lines, "- {}: no {}", test.name, missing.join(", "))?;
         }
-        let mut jobs: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-        for finding in report.tests.iter().flat_map(|test| &test.findings) {
-            jobs.entry(finding.to_text()?)
-                .or_default()
-                .insert(&finding.job);
+        let mut tests: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for test in &report.tests {
+            for finding in &test.findings {
+                let tests = tests.entry(finding.to_text()?).or_default();
+                if !tests.contains(&&*test.name) {
+                    tests.push(&test.name);
+                }
+            }
         }
-        for (finding, jobs) in jobs {
-            let jobs: Vec<_> = jobs.iter().map(|job| format!("`{job}`")).collect();
-            writeln!(lines, "- {}: {finding}", jobs.join(", "))?;
+        for (finding, tests) in tests {
+            writeln!(lines, "- {}: {finding}", tests.join(", "))?;
         }
         if !lines.is_empty() {
             write!(text, "\n### {organization}/{project} {version}\n\n{lines}")?;
@@ -216,7 +216,7 @@ fn findings(reports: &[Report]) -> Result<String> {
 }
 
 impl Finding {
-    /// Returns the finding as Markdown, without the Job.
+    /// Returns the finding as Markdown.
     fn to_text(&self) -> Result<String> {
         let Self {
             kind,

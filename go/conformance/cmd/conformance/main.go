@@ -44,7 +44,7 @@ func run(ctx context.Context) (bool, error) {
 	flag.StringVar(&o.Releases, "kubernetes", "", "`releases` to evaluate (default 1.32+)")
 	flag.StringVar(&o.Program, "managed-by", "", "`path` of managed-by (default: on the PATH)")
 	flag.StringVar(&o.Image, "image", "", "`image` with /bin/sh (default busybox:1.36)")
-	flag.DurationVar(&o.Timeout, "timeout", 0, "time for all tests (default 5m)")
+	flag.DurationVar(&o.Timeout, "timeout", 0, "time for each Job (default 2m)")
 	output := flag.String("report-output", "", "`file` for the report (default: standard output)")
 	recordingOutput := flag.String("recording-output", "", "`file` for the recording")
 	flag.StringVar(&o.Implementation.Organization, "organization", "", "organization of the implementation")
