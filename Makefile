@@ -356,9 +356,9 @@ go-test: go/managedby/module.wasm noop.wasm target/expected.ndjson ## Test the G
 go-race: go/managedby/module.wasm noop.wasm # Run the concurrency tests of the Go module with the race detector (needs Go and a C compiler)
 	cd go && go test -race -run 'Concurrent|Context|Guest|Memory' ./managedby
 
-go-envtest: setup go/managedby/module.wasm # Test the wrapped client and the conformance suite against a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
+go-envtest: setup go/managedby/module.wasm # Test the wrapped client and the conformance suite (most of the time, it waits) against a real kube-apiserver (needs Go, and kube-apiserver and etcd on the PATH)
 	@if command -v kube-apiserver >/dev/null && command -v etcd >/dev/null; then \
-		cargo test --quiet --no-run $(TEST_PACKAGES) --test cli && cd go/envtest && go test .; \
+		cargo test --quiet --no-run $(TEST_PACKAGES) --test cli && cd go/envtest && go test -parallel 8 .; \
 	else \
 		echo "skipped: kube-apiserver or etcd is not on the PATH"; \
 	fi

@@ -3,6 +3,7 @@ package envtest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,14 @@ func TestConformanceSuite(t *testing.T) {
 	if err != nil {
 		t.Fatalf("build the command line: %v", err)
 	}
+	t.Run("an incomplete audit log is an error", func(t *testing.T) {
+		_, _, err := conformance.Run(t.Context(), conformance.Options{
+			Config: server.config, Namespace: "default", Controller: broken.ControllerName, AuditLog: os.DevNull, Program: program, Timeout: time.Second,
+		})
+		if err == nil || !strings.Contains(err.Error(), "0 accepted writes to the Jobs, but a watch had 2") {
+			t.Errorf("got %v", err)
+		}
+	})
 	clients := kubernetes.NewForConfigOrDie(server.config)
 	all := conformance.Releases("1.32.6,1.32.9,1.32,1.33.2,1.33.5,1.33,1.34.1,1.34,1.35,1.36.1,1.36,1.37")
 	rejected := func(job, rule string) conformance.Finding {
