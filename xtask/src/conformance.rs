@@ -193,7 +193,12 @@ fn findings(reports: &[Report]) -> Result<String> {
         let mut lines = String::new();
         for test in report.tests.iter().filter(|test| !test.missing.is_empty()) {
             let missing: Vec<_> = test.missing.iter().map(|id| format!("`{id}`")).collect();
-            writeln!(lines, "- {}: not exercised: {}", test.name, missing.join(", "))?;
+            writeln!(
+                lines,
+                "- {}: not exercised: {}",
+                test.name,
+                missing.join(", ")
+            )?;
         }
         let mut tests: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for test in &report.tests {
