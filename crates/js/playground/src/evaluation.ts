@@ -1,5 +1,5 @@
 // Evaluates the input with the package, one document at a time.
-import { diff, type DiffOptions, type Finding, lint, type LintOptions, type LintResult, type ObjectVerdict, type Position, validateSettings } from "managed-by/web";
+import { type AdmissionRequest, diff, type DiffOptions, type Finding, lint, type LintOptions, type LintResult, type ObjectVerdict, type Position, review, validateSettings } from "managed-by/web";
 import { documentAt, documentsOf, type YamlDocument } from "./documents.js";
 import type { Input } from "./input.js";
 import { type Transitions, transitionsOf } from "./transitions.js";
@@ -179,7 +179,27 @@ function limitLists(evaluation: Evaluation): Evaluation {
 /** Namespace of objects without one. */
 const NAMESPACE = "default";
 
-function evaluateDocument(input: Input, oldText: string, text: string): LintResult {
+type Response = Pick<LintResult, "errors" | "objects" | "unsupported">;
+
+/** Returns the request in an AdmissionReview, as PolicyServer logs it. */
+function requestIn(text: string): AdmissionRequest | undefined {
+  if (!text.includes("AdmissionReview")) {
+    return undefined;
+  }
+  try {
+    const { kind, request } = JSON.parse(text) as { kind?: unknown; request?: AdmissionRequest };
+    return kind === "AdmissionReview" && typeof request?.kind === "object" ? request : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function evaluateDocument(input: Input, oldText: string, text: string): Response {
+  // It contains the operation, the user and both objects.
+  const request = requestIn(text);
+  if (request !== undefined) {
+    return { objects: [{ request, verdict: review(request, input.settings) }], errors: [], unsupported: [] };
+  }
   const groups = input.groups.split(",").map((group) => group.trim());
   const shared: LintOptions = { namespace: NAMESPACE, username: input.username.trim(), groups: groups.filter((group) => group !== "") };
   const evaluate = (options: LintOptions): LintResult => {
@@ -204,7 +224,7 @@ function problemsOfOld({ oldObject, settings }: Input): InputProblem[] {
   return diff(oldObject, "", settings).errors.map(({ position, message }) => ({ editor: "oldObject", position, message }));
 }
 
-function summarize({ objects, errors, unsupported }: LintResult, input: Input): DocumentResult {
+function summarize({ objects, errors, unsupported }: Response, input: Input): DocumentResult {
   const problems = errors.filter(({ text }) => text === "new").map(({ position, message }) => ({ position, message }));
   const entries: DocumentResult["entries"] = objects.map((evaluated) => {
     const { request } = evaluated;

@@ -112,3 +112,15 @@ test("typing in a long text does not wait for the evaluation", async () => {
     assert.equal(await page.locator(".entries button").count(), 100);
   });
 });
+
+test("a pasted AdmissionReview is evaluated with its operation and objects", async () => {
+  const object = (managedBy) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "team-a" }, spec: { managedBy } });
+  const kind = { group: "batch", version: "v1", kind: "Job" };
+  const request = { uid: "1", kind, operation: "UPDATE", name: "pi", namespace: "team-a", userInfo: {}, object: object("acme.io/b"), oldObject: object("acme.io/a") };
+  await onPage(async (page) => {
+    await paste(page, JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }));
+    assert.match(await outcome(page), /^Denied/);
+    assert.match(await subject(page), /team-a\/pi/);
+    assert.match(await page.locator("#result").innerText(), /managed-by\/immutable/);
+  });
+});
