@@ -35,7 +35,8 @@ reserved|Complete|managedBy: kubernetes.io/job-controller
 delegated|Never|managedBy: kueue.x-k8s.io/multikueue"
 
 @test "20 different Jobs end in the expected state" {
-  while IFS='|' read -r name _ spec annotations; do job "$name" "$spec" "$annotations"; done <<<"$SHAPES" >"$BATS_TEST_TMPDIR/jobs.yml"
+  local labels='labels: {kueue.x-k8s.io/queue-name: queue}'
+  while IFS='|' read -r name _ spec annotations; do job "$name, $labels" "$spec" "$annotations"; done <<<"$SHAPES" >"$BATS_TEST_TMPDIR/jobs.yml"
   assert_no_warning as_ana create -f "$BATS_TEST_TMPDIR/jobs.yml"
   workload batch/v1 CronJob cron "schedule: '* * * * *', jobTemplate: {spec: {template: $(template)}}" | as_ana create -f -
 

@@ -284,11 +284,16 @@ example.addEventListener("change", () => {
   }
 });
 
+/** Length of a link that programs pass on. */
+const MAX_LINK = 32 * 1024;
 byId("share").addEventListener("click", async () => {
   const link = new URL(location.href);
   link.hash = await toFragment(readInput());
   window.history.replaceState(null, "", link);
   const button = byId("share-text");
+  if (link.href.length > MAX_LINK) {
+    notify(`The link has ${Math.round(link.href.length / 1024)} KB. Some chat and mail programs cut off links above ${MAX_LINK / 1024} KB, so the recipient may not be able to open it.`);
+  }
   try {
     await navigator.clipboard.writeText(link.href);
     button.textContent = "Link copied";

@@ -1,5 +1,6 @@
 // Tests inputs with several documents.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { editor, evaluated, JOB, load, outcome, paste, select, subject, usePage } from "./support.mjs";
 
@@ -122,5 +123,19 @@ test("a pasted AdmissionReview is evaluated with its operation and objects", asy
     assert.match(await outcome(page), /^Denied/);
     assert.match(await subject(page), /team-a\/pi/);
     assert.match(await page.locator("#result").innerText(), /managed-by\/immutable/);
+  });
+});
+
+test("a long link is shared with a warning", async () => {
+  await onPage(async (page) => {
+    await paste(page, named("short"));
+    await page.locator("#share").click();
+    await page.waitForFunction(() => location.hash.length > 1);
+    assert.equal(await page.getByText("cut off links").count(), 0);
+    // Random text does not compress.
+    const random = randomBytes(40_000).toString("base64");
+    await paste(page, named("long").replace("spec:", `  annotations: {note: "${random}"}\nspec:`));
+    await page.locator("#share").click();
+    await page.getByText("cut off links above 32 KB").waitFor();
   });
 });
