@@ -269,7 +269,7 @@ fn queues_that_lead_to_a_worker_cluster_are_accepted() {
     }
 }
 
-/// The static rules warn about these, or nobody has to.
+/// The static rules warn about these requests, or the requests have no problem.
 #[test]
 fn other_requests_need_no_lookups() {
     let without_lookups = |request: &Value, what: &str| {

@@ -17,6 +17,7 @@ use crate::object::Object;
 #[cfg(feature = "manifests")]
 use crate::object::Outcome;
 use crate::object::custom::NestedManagedBy;
+use crate::object::pod::Pod;
 use crate::release::{
     FINDING_SETS, Release, ReleaseSet, STATUS_FINDING_SETS, STATUS_VERDICT_SETS,
     TEMPLATE_FINDING_SETS, TEMPLATE_VERDICT_SETS,
@@ -44,28 +45,49 @@ pub fn review_with_cluster<'a>(
     let findings = match &request.target {
         RequestTarget::Skipped => return Verdict::allowed(),
         RequestTarget::UnknownKind(undecoded) => {
-            let verdict = with_declared_kind(request, undecoded, settings, |request| {
+            return review_declared_kind(request, undecoded, settings, |request| {
                 review(request, settings).into_owned()
             });
-            return match verdict {
-                Ok(Some(Ok(verdict))) => verdict,
-                Ok(Some(Err(malformed))) => Verdict::malformed(&malformed),
-                Ok(None) => Verdict::unknown_kind(&request.kind),
-                Err(problems) => Verdict::misconfigured(&problems),
-            };
         }
-        RequestTarget::Pod(_) if !settings.validates_pods() => {
-            return Verdict::pod_skipped(settings.role());
-        }
-        RequestTarget::Pod(pod) => match pods::run(request, pod, settings, cluster) {
-            PodFindings::LookupFailed(failure) => {
-                return Verdict::lookup_failed(&failure, settings.on_lookup_failure());
-            }
-            PodFindings::Found(findings) => Ok(findings),
-        },
+        RequestTarget::Pod(pod) => return review_pod(request, pod, settings, cluster),
         RequestTarget::Change(kind, change) => run_rules(request, kind, change, settings),
     };
     to_verdict(request, settings, findings, settings.message_release())
+}
+
+/// Evaluates a pod, with a lookup of its Job if the settings require it.
+fn review_pod<'a>(
+    request: &'a AdmissionRequest<'a>,
+    pod: &'a Pod<'a>,
+    settings: &'a Settings<'a>,
+    cluster: &dyn Cluster,
+) -> Verdict<'a> {
+    if !settings.validates_pods() {
+        return Verdict::pod_skipped(settings.role());
+    }
+    match pods::run(request, pod, settings, cluster) {
+        PodFindings::LookupFailed(failure) => {
+            Verdict::lookup_failed(&failure, settings.on_lookup_failure())
+        }
+        PodFindings::Found(findings) => {
+            to_verdict(request, settings, Ok(findings), settings.message_release())
+        }
+    }
+}
+
+/// Evaluates an object of a kind from `custom_kinds` with a function, or returns the verdict on another kind.
+fn review_declared_kind(
+    request: &AdmissionRequest<'_>,
+    undecoded: &UndecodedChange<'_>,
+    settings: &Settings<'_>,
+    review: impl FnOnce(&AdmissionRequest<'_>) -> Verdict<'static>,
+) -> Verdict<'static> {
+    match with_declared_kind(request, undecoded, settings, review) {
+        Ok(Some(Ok(verdict))) => verdict,
+        Ok(Some(Err(malformed))) => Verdict::malformed(&malformed),
+        Ok(None) => Verdict::unknown_kind(&request.kind),
+        Err(problems) => Verdict::misconfigured(&problems),
+    }
 }
 
 /// Evaluates a request under each release of a set, without access to a cluster. If `releases` is [`None`], the setting
@@ -425,44 +447,24 @@ pub fn review_lookups<'a>(
     settings: &'a Settings<'a>,
     cluster: &dyn QueueCluster,
 ) -> Verdict<'a> {
-    let release = settings.message_release();
-    let (findings, failure) = match &request.target {
-        RequestTarget::Change(kind, change) => {
-            let context = Context::new(request, kind, change, settings, release);
-            match unusable_queue::check(&context, cluster) {
-                Ok(finding) => (
-                    finding
-                        .map(|f| (Enforcement::Warn, f))
-                        .into_iter()
-                        .collect(),
-                    None,
-                ),
-                Err(failure) => (Vec::new(), Some(failure)),
-            }
-        }
+    let (kind, change) = match &request.target {
+        RequestTarget::Change(kind, change) => (kind, change),
         RequestTarget::UnknownKind(undecoded) => {
-            let verdict = with_declared_kind(request, undecoded, settings, |request| {
+            return review_declared_kind(request, undecoded, settings, |request| {
                 review_lookups(request, settings, cluster).into_owned()
             });
-            return match verdict {
-                Ok(Some(Ok(verdict))) => verdict,
-                Ok(Some(Err(malformed))) => Verdict::malformed(&malformed),
-                Ok(None) => Verdict::unknown_kind(&request.kind),
-                Err(problems) => Verdict::misconfigured(&problems),
-            };
         }
-        RequestTarget::Pod(_) if !settings.validates_pods() => {
-            return Verdict::pod_skipped(settings.role());
-        }
-        RequestTarget::Pod(pod) => match pods::run(request, pod, settings, cluster) {
-            PodFindings::Found(findings) => (findings, None),
-            PodFindings::LookupFailed(failure) => {
-                return Verdict::lookup_failed(&failure, settings.on_lookup_failure());
-            }
-        },
+        RequestTarget::Pod(pod) => return review_pod(request, pod, settings, cluster),
         RequestTarget::Skipped => return Verdict::allowed(),
     };
-    let verdict = to_verdict(request, settings, Ok(findings), release);
+    let release = settings.message_release();
+    let context = Context::new(request, kind, change, settings, release);
+    let (findings, failure) = match unusable_queue::check(&context, cluster) {
+        Ok(finding) => (finding.map(|finding| (Enforcement::Warn, finding)), None),
+        Err(failure) => (None, Some(failure)),
+    };
+    let findings = Ok(findings.into_iter().collect());
+    let verdict = to_verdict(request, settings, findings, release);
     match failure {
         Some(QueueLookupFailed { object, error }) => {
             verdict.with_failed_lookup(unusable_queue::RULE.id, &object, &error)
