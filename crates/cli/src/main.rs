@@ -8,6 +8,7 @@ mod args;
 mod command;
 mod config;
 mod conformance;
+mod counts;
 mod diagnostic;
 mod exit;
 mod files;

@@ -14,6 +14,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::args::EvaluationArgs;
+use crate::counts::{ResultCounts, Totals};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, SourceLine, Span};
 use crate::exit::ExitStatus;
 use crate::format::single_line;
@@ -317,65 +318,6 @@ impl RequestResult {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.suppression.is_none())
     }
-}
-
-/// Counts of results, which need no memory per result.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ResultCounts {
-    evaluated: usize,
-    denied: usize,
-    warned: usize,
-    suppressed_by_exception: usize,
-    suppressed_by_baseline: usize,
-    /// The position of the first object without findings whose `managedBy` the API server drops, a note about it, and their number.
-    pub(crate) dropped_field: Option<(String, String, u64)>,
-}
-
-impl ResultCounts {
-    fn add(&mut self, result: &RequestResult) {
-        let count = |counter: &mut usize, is_counted: bool| {
-            *counter = counter.saturating_add(usize::from(is_counted));
-        };
-        let is_allowed = result.decision.is_allowed();
-        count(&mut self.evaluated, true);
-        count(&mut self.denied, !is_allowed);
-        count(&mut self.warned, is_allowed && result.has_warning());
-        for finding in &result.findings {
-            match finding.suppression {
-                Some(Suppression::Exception { .. }) => {
-                    count(&mut self.suppressed_by_exception, true);
-                }
-                Some(Suppression::Baseline) => count(&mut self.suppressed_by_baseline, true),
-                None => {}
-            }
-        }
-        if result.findings.is_empty()
-            && let Some(note) = result.dropped_field_note()
-        {
-            let (.., times) = self.dropped_field.get_or_insert_with(|| {
-                let line = result.span.as_ref().map(|span| format!(":{}", span.line));
-                let position = format!("{}{}", result.file, line.unwrap_or_default());
-                (position, note, 0)
-            });
-            *times = times.saturating_add(1);
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) evaluated: usize,
-    pub(crate) denied: usize,
-    /// Requests allowed with a warning.
-    pub(crate) warned: usize,
-    /// Objects and files that could not be evaluated.
-    pub(crate) errors: usize,
-    /// Other warnings.
-    pub(crate) warnings: usize,
-    /// Findings suppressed by an exception in the object.
-    pub(crate) suppressed_by_exception: usize,
-    /// Findings suppressed by the baseline.
-    pub(crate) suppressed_by_baseline: usize,
 }
 
 impl Report {

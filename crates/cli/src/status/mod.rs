@@ -9,6 +9,7 @@
 mod assess;
 mod kueue;
 mod lease;
+mod multikueue;
 mod object;
 mod time;
 
