@@ -56,7 +56,7 @@ pub(crate) fn exceptions(object: &str) -> Result<BTreeMap<&'static str, String>,
 }
 
 /// Known findings, in a file.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Baseline {
     /// Always 1.
@@ -101,6 +101,11 @@ impl BaselineFilter {
             baseline: Baseline::from_args(args)?,
             found: BTreeSet::new(),
         })
+    }
+
+    /// Returns the known findings, as they were before the run.
+    pub(crate) fn known(&self) -> Baseline {
+        self.baseline.clone()
     }
 
     /// Suppresses the known findings of results.
@@ -179,7 +184,7 @@ fn file_error(path: &Path, error: &io::Error) -> CliError {
 
 impl Baseline {
     /// Reads the baseline of the arguments. Without one, it is empty.
-    pub(crate) fn from_args(args: &BaselineArgs) -> Result<Self, CliError> {
+    fn from_args(args: &BaselineArgs) -> Result<Self, CliError> {
         let baseline = args.baseline.as_deref();
         baseline.map_or_else(
             || Ok(Self::default()),

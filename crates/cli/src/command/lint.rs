@@ -23,7 +23,7 @@ use crate::suppression::{Baseline, exceptions};
 /// Maximum number of times that `--fix` evaluates a file.
 const MAX_ROUNDS: usize = 8;
 
-/// Number of results after which those of a file are printed.
+/// Number of results after which a file's results so far are printed.
 const BATCH: usize = 1024;
 
 /// Number of files that are evaluated at most before the results of the first are printed.
@@ -32,9 +32,6 @@ const MAX_AHEAD: usize = 64;
 pub(super) fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = ResolvedSettings::new(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;
-    let fixer = (args.fix || args.diff)
-        .then(|| Fixer::new(args))
-        .transpose()?;
     let files = FileSelector::new(&args.manifests.directories)?.files(&args.paths);
     let report = Report {
         diagnostics: settings.remarks.clone(),
@@ -43,6 +40,10 @@ pub(super) fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> 
     let mut results = ManifestResults::new(&args.manifests, report)?;
     // Results are not printed if there is a diff.
     results.is_streamed = !args.diff;
+    let fixer = (args.fix || args.diff).then(|| Fixer {
+        baseline: results.baseline.known(),
+        is_diff: args.diff,
+    });
     let (fixer, context) = (fixer.as_ref(), &context);
     // Files are evaluated in parallel, and their results are printed in order.
     rayon::in_place_scope_fifo(|scope| {
@@ -109,13 +110,6 @@ struct Fixer {
 }
 
 impl Fixer {
-    fn new(args: &LintArgs) -> Result<Self, CliError> {
-        Ok(Self {
-            baseline: Baseline::from_args(&args.manifests.baseline)?,
-            is_diff: args.diff,
-        })
-    }
-
     /// Applies suggested fixes, of rules and for unknown fields, until there are no more. Then writes the file, or keeps the diff.
     fn fix(
         &self,
