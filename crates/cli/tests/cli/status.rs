@@ -148,17 +148,17 @@ fn serve(connection: TcpStream, responses: &Responses, writes: &Mutex<Vec<Write>
             json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}),
         );
         let accepted = (200, json!({}));
-        let (code, response) = if method == "GET" {
-            responses.get(path).unwrap_or(&missing)
+        // A response to a write has a key with the method.
+        let (key, default) = if method == "GET" {
+            (path.to_owned(), &missing)
         } else {
             let text = String::from_utf8(body).unwrap();
             let body = serde_json::from_str(&text).unwrap_or(Value::from(text));
-            writes
-                .lock()
-                .unwrap()
-                .push((format!("{method} {path}"), body));
-            &accepted
+            let request = format!("{method} {path}");
+            writes.lock().unwrap().push((request.clone(), body));
+            (request, &accepted)
         };
+        let (code, response) = responses.get(&key).unwrap_or(default);
         let body = page(response.clone(), query).to_string();
         let head = format!(
             "HTTP/1.1 {code} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -367,6 +367,15 @@ fn problems_become_reports() {
         ]
     );
     assert_eq!(report["metadata"]["ownerReferences"][0]["uid"], uid);
+
+    // A namespace that is being deleted.
+    let mut terminating = responses.clone();
+    forbid(&mut terminating, &format!("PATCH {path}"));
+    let (output, writes) = run_and_record(&terminating, &["-A", "--reports"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(writes.len(), 6, "{writes:?}");
+    let error = "error: reports.openreports.io in team-mk: forbidden\n";
+    assert!(text(&output.stderr).ends_with(error), "{output:?}");
 
     // The report may be about a workload that could not be read.
     forbid(&mut responses, "/apis/jobset.x-k8s.io/v1alpha2/jobsets");

@@ -1,4 +1,4 @@
-//! Publishes a status report for other programs: reports beside those of Kubewarden's audit scanner, and metrics.
+//! Publishes the verdicts for other programs: as reports next to the reports of Kubewarden's audit scanner, and as metrics.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,11 @@ use super::client::{Client, ReadError, push};
 use super::resources::Resource;
 use crate::args::StatusArgs;
 use crate::exit::CliError;
+use crate::output::escape::escape_control;
 use crate::output::json::set;
 use crate::output::status::{StatusReport, metrics};
 use crate::status::ObjectStatus;
+use crate::stderr::stderr;
 
 /// API groups of reports, in the order of preference, each with its resource and kind. Their objects have the same fields.
 const GROUPS: [(&str, &str, &str); 2] = [
@@ -50,7 +52,7 @@ fn display(url: &Uri) -> String {
     format!("{host}{}", url.path())
 }
 
-/// Writes a report for each problem, and deletes those of workloads that have none.
+/// Writes a report for each problem, and deletes the reports about workloads without a problem.
 async fn write_reports(
     client: &Client,
     report: &StatusReport,
@@ -66,21 +68,30 @@ async fn write_reports(
             "the cluster serves neither reports.openreports.io nor policyreports.wgpolicyk8s.io";
         return Err(CliError::Error(text.to_owned()));
     };
-    let problems = report.objects.iter();
-    // Workloads that could not be read keep their reports.
-    let problems =
-        problems.filter(|row| row.verdict.is_problem() && !row.object.namespace.is_empty());
+    let problems = report.objects.iter().filter(|row| row.verdict.is_problem());
     let mut current = BTreeSet::new();
+    // A namespace that is being deleted accepts no report. That must not keep the others from being written.
+    let mut first_error = None;
     for row in problems {
+        if row.object.namespace.is_empty() {
+            stderr!(
+                "no report about {}: it has no namespace\n",
+                escape_control(&row.object.to_string())
+            );
+            continue;
+        }
         let name = format!("{PROGRAM}-{}", row.uid);
         let path = reports.path(Some(&row.object.namespace), &name);
         let body = body(&reports, kind, &name, row);
-        let written = client.apply(&path, PROGRAM, &body).await;
-        written.map_err(|error| failed(&reports, &error))?;
+        if let Err(error) = client.apply(&path, PROGRAM, &body).await {
+            let namespace = &row.object.namespace;
+            first_error.get_or_insert_with(|| failed(&reports, Some(namespace), &error));
+        }
         current.insert(path);
     }
+    // Workloads that could not be read keep their reports.
     if report.is_incomplete() {
-        return Ok(());
+        return first_error.map_or(Ok(()), Err);
     }
     let label = format!("{LABEL}={PROGRAM}");
     let mut outdated = BTreeSet::new();
@@ -92,18 +103,21 @@ async fn write_reports(
             }
         }
     });
-    listed.await.map_err(|error| failed(&reports, &error))?;
+    listed
+        .await
+        .map_err(|error| failed(&reports, None, &error))?;
     for path in outdated {
         match client.delete(&path).await {
             Ok(()) | Err(ReadError::NotFound) => {}
-            Err(error) => return Err(failed(&reports, &error)),
+            Err(error) => return Err(failed(&reports, None, &error)),
         }
     }
-    Ok(())
+    first_error.map_or(Ok(()), Err)
 }
 
-fn failed(resource: &Resource, error: &ReadError) -> CliError {
-    CliError::Error(format!("{resource}: {error}"))
+fn failed(resource: &Resource, namespace: Option<&str>, error: &ReadError) -> CliError {
+    let place = namespace.map_or_else(String::new, |name| format!(" in {name}"));
+    CliError::Error(format!("{resource}{place}: {error}"))
 }
 
 /// Returns the report about a workload. It has no time, so that it changes only with the verdict.
