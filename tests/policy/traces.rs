@@ -4,15 +4,16 @@
 
 use std::collections::BTreeMap;
 
+use managed_by::rules;
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::{review, root};
 
 /// Every recorded request is accepted, including deletions.
 ///
-/// With the cluster's release only the mistakes that were recorded on purpose cause warnings. With default settings, Jobs also cause
-/// warnings for older releases.
+/// With the cluster's release, only the mistakes that were recorded on purpose cause warnings, and MultiKueue's copies from another
+/// worker break a convention. With default settings, Jobs also cause warnings for older releases.
 #[test]
 fn recorded_requests_are_accepted() {
     let mut warned: BTreeMap<String, usize> = BTreeMap::new();
@@ -22,9 +23,15 @@ fn recorded_requests_are_accepted() {
         assert!(requests.len() > 5, "{stream}");
         requests
     };
+    let conventions = rules().iter().map(|rule| rule.id());
+    let conventions = conventions.filter(|id| id.starts_with("job-conventions/"));
+    let conventions: Map<_, _> = conventions
+        .map(|id| (id.to_owned(), "warn".into()))
+        .collect();
+    let settings = json!({"kubernetes_version": "1.36", "rules": conventions});
     for case in JOBS.into_iter().chain(CUSTOM).flat_map(recorded) {
         let kind = case.object["kind"].as_str().unwrap();
-        let response = review(&case.request(), &json!({"kubernetes_version": "1.36"}));
+        let response = review(&case.request(), &settings);
         assert!(response.allowed, "{}: {response:?}", case.name);
         assert_eq!(response.warnings.is_empty(), response.warned().is_empty());
         for warning in response.warned() {
@@ -66,6 +73,14 @@ fn recorded_requests_are_accepted() {
             ),
             (
                 "AppWrapper typo: managed-by/recommended-format spec.managedBy",
+                1
+            ),
+            (
+                "Job c-o2: job-conventions/transition-time status.conditions[1].lastTransitionTime",
+                1
+            ),
+            (
+                "Job c-stuck: job-conventions/transition-time status.conditions[0].lastTransitionTime",
                 1
             ),
             (

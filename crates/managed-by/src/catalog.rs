@@ -10,8 +10,8 @@ use crate::kind::{Kind, kinds};
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{
-    Context, Findings, custom_status, delegation, job_spec, managed_by, manifest, pods,
-    status_writer,
+    Context, Findings, custom_status, delegation, job_conventions, job_spec, managed_by, manifest,
+    pods, status_writer,
 };
 use crate::settings::{Settings, SettingsErrors};
 
@@ -95,6 +95,11 @@ catalog! {
     delegation::missing_label::RULE,
     delegation::short_ttl::RULE,
     delegation::ignored_field::RULE,
+    job_conventions::conditions::DUPLICATE,
+    job_conventions::conditions::UNKNOWN_STATUS,
+    job_conventions::conditions::TRANSITION_TIME,
+    job_conventions::succeeded_exceeds_completions::RULE,
+    job_conventions::UNKNOWN_FIELD,
     status_writer::DELEGATED,
     status_writer::BUILTIN,
     custom_status::outcome::CHANGED,

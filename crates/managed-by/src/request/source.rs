@@ -1,4 +1,6 @@
-//! Raw JSON of a request's objects, for rules about no-op updates and object sizes.
+//! Raw JSON of a request's objects, for rules that read more of them than most requests need.
+
+use std::borrow::Cow;
 
 #[cfg(feature = "k8s-openapi")]
 use k8s_openapi::api::batch::v1::Job;
@@ -59,21 +61,31 @@ impl<'a> RequestSource<'a> {
                 most(texts.object.len().saturating_add(old)) <= limit
             }
             #[cfg(feature = "k8s-openapi")]
-            Self::Typed(jobs) => {
-                let json = |job: &Job| serde_json::to_string(job).unwrap_or_default();
-                let (object, old) = (json(jobs.object), jobs.old.map(json));
-                return ObjectPair {
-                    object: &*object,
-                    is_create: jobs.is_create,
-                    old: old.as_deref(),
-                }
-                .sizes();
-            }
+            Self::Typed(_) => false,
         };
         if is_small {
             return [0, 0];
         }
-        self.texts().map_or([0, 0], ObjectPair::sizes)
+        self.json().map_or([0, 0], |json| json.sizes())
+    }
+
+    /// Returns the objects as JSON.
+    pub(crate) fn json(self) -> Option<ObjectPair<Cow<'a, str>>> {
+        #[cfg(feature = "k8s-openapi")]
+        if let Self::Typed(jobs) = self {
+            let json = |job: &Job| Cow::Owned(serde_json::to_string(job).unwrap_or_default());
+            return Some(ObjectPair {
+                object: json(jobs.object),
+                is_create: jobs.is_create,
+                old: jobs.old.map(json),
+            });
+        }
+        let texts = self.texts()?;
+        Some(ObjectPair {
+            object: texts.object.into(),
+            is_create: texts.is_create,
+            old: texts.old.map(Into::into),
+        })
     }
 
     /// Returns the texts of the manifests, if the request has any.
@@ -109,16 +121,16 @@ impl<'a> RequestSource<'a> {
     }
 }
 
-impl ObjectPair<&str> {
-    fn sizes(self) -> [usize; 2] {
+impl ObjectPair<Cow<'_, str>> {
+    fn sizes(&self) -> [usize; 2] {
         let size = |text: &str| go::json_size(text.as_bytes());
-        let mut object = size(self.object);
+        let mut object = size(&self.object);
         if self.is_create
-            && let Some(status) = Raw::new(self.object).member("status")
+            && let Some(status) = Raw::new(&self.object).member("status")
         {
             let status = size(status.as_str()).saturating_add("\"status\":,".len());
             object = object.saturating_sub(status);
         }
-        [object, self.old.map_or(0, size)]
+        [object, self.old.as_deref().map_or(0, size)]
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod custom_status;
 pub(crate) mod delegation;
+pub(crate) mod job_conventions;
 pub(crate) mod job_spec;
 pub(crate) mod job_status;
 pub(crate) mod managed_by;
@@ -14,6 +15,7 @@ pub(crate) mod status_writer;
 mod tests;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError, Finding};
@@ -25,6 +27,7 @@ use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Settings, SettingsErrors};
 use crate::upstream::go;
 use custom_status::CustomStatusChange;
+use job_conventions::conditions::ChangedConditions;
 use job_status::{ChangedFields, JobStatusChange};
 
 /// A rule with its implementation.
@@ -247,6 +250,8 @@ pub(crate) struct Context<'a> {
     pub(crate) status: Option<JobStatusChange<'a>>,
     /// The status change of a custom resource, if this is one.
     pub(crate) custom_status: Option<CustomStatusChange<'a>>,
+    /// Read by the rules about conditions, which are off by default.
+    changed_conditions: OnceCell<ChangedConditions>,
 }
 
 impl<'a> Context<'a> {
@@ -265,6 +270,7 @@ impl<'a> Context<'a> {
             release,
             status: JobStatusChange::from_change(change, release),
             custom_status: CustomStatusChange::from_change(kind, change),
+            changed_conditions: OnceCell::new(),
         }
     }
 

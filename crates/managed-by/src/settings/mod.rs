@@ -344,19 +344,20 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Adapts the settings for tools, which may run without an API server: rules that are off by default, because kube-apiserver
-    /// enforces them, deny unless the settings configure them.
+    /// Adapts the settings for tools, which may run without an API server. Rules that are off by default, unless the settings configure
+    /// them, deny if kube-apiserver enforces them. The others warn: they are for the authors of the objects.
     #[must_use]
     pub fn for_tools(self) -> Self {
-        let defaults = self.rules.iter().map(|rule| self.default_enforcement(rule));
-        let tool_enforcement = |(configured, default): (Option<Enforcement>, Enforcement)| {
-            configured.or((default == Enforcement::Off).then_some(Enforcement::Deny))
+        let rules = self.rules.iter().zip(self.configured_enforcements());
+        let tool_enforcement = |(rule, configured): (&&Rule, Option<Enforcement>)| {
+            let default = match self.default_enforcement(rule) {
+                Enforcement::Off if rule.is_upstream() => Some(Enforcement::Deny),
+                Enforcement::Off => Some(Enforcement::Warn),
+                Enforcement::Deny | Enforcement::Warn => None,
+            };
+            configured.or(default)
         };
-        let enforcements = self
-            .configured_enforcements()
-            .zip(defaults)
-            .map(tool_enforcement)
-            .collect();
+        let enforcements = rules.map(tool_enforcement).collect();
         Self {
             enforcements,
             ..self

@@ -66,6 +66,14 @@ impl Time {
         Self { seconds, ..self }
     }
 
+    /// Drops the fraction of a second, like the API server when it stores the time.
+    pub(crate) fn whole_seconds(self) -> Self {
+        Self {
+            nanoseconds: 0,
+            ..self
+        }
+    }
+
     /// Returns true for Go's zero time, which `metav1.Time` marshals as `null`.
     fn is_zero(self) -> bool {
         let year_1 = days_before(1, 1)
