@@ -187,6 +187,16 @@ fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Re
         let location = escape_control(&object.last_write);
         writeln!(out, "unfinished: {name}: {problem}, last write {location}")?;
     }
+    for warning in &report.warnings {
+        let (id, title) = (warning.rule, warning.title);
+        let writes = pluralize(warning.writes, "status write");
+        let object = escape_control(&warning.object);
+        let location = escape_control(&warning.first_write);
+        writeln!(
+            out,
+            "warning: {id}: {writes}: {title}, first {object} in {location}"
+        )?;
+    }
     let mut reported = Vec::new();
     for profile in report.profiles.iter().filter(|profile| profile.is_required) {
         if !profile.missing.is_empty() {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Rule,
-    Settings, evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Decision, Enforcement, Evaluation, Kind, MergedFinding, Reconciler,
+    ReleaseSet, Rule, Settings, evaluate, exercised_rules, rules, with_kind,
 };
 use managed_by_offline::Operation;
 use managed_by_offline::profile::{CORE, Profile, Transitions, profile};
@@ -15,7 +15,7 @@ use super::coverage::{Coverage, profile_results};
 use super::history::{HistoryBuilder, WriteLocation, WriteObjects, recorded_write};
 use super::report::{
     ConformanceReport, ObjectHistory, Outcome, Provenance, Rejection, ReleaseResult, RuleResult,
-    UnfinishedObject,
+    RuleWarning, UnfinishedObject,
 };
 use super::tracked_object::TrackedObject;
 
@@ -40,6 +40,8 @@ pub(crate) struct ReportBuilder<'s> {
     skipped: u64,
     /// One result per release, for each rule that applies to a recorded kind.
     results: BTreeMap<&'static str, Vec<ReleaseResult>>,
+    /// Warnings by rule.
+    warnings: BTreeMap<&'static str, RuleWarning>,
     histories: BTreeMap<String, HistoryBuilder>,
     /// The controller's objects, by their identity in the recording.
     objects: BTreeMap<String, TrackedObject>,
@@ -74,6 +76,7 @@ impl<'s> ReportBuilder<'s> {
             other_controller_writes: BTreeMap::new(),
             skipped: 0,
             results: BTreeMap::new(),
+            warnings: BTreeMap::new(),
             histories: BTreeMap::new(),
             objects: BTreeMap::new(),
             identities: BTreeMap::new(),
@@ -268,6 +271,9 @@ impl<'s> ReportBuilder<'s> {
         if !denials.is_empty() && rejection.is_none() {
             self.denied_writes = self.denied_writes.saturating_add(1);
         }
+        if write.is_status && !is_rejected {
+            count_warnings(&mut self.warnings, &evaluation, &object, location);
+        }
         self.histories
             .entry(object.clone())
             .or_default()
@@ -389,6 +395,7 @@ impl<'s> ReportBuilder<'s> {
             conforms_to,
             profiles,
             rules,
+            warnings: self.warnings.into_values().collect(),
             denied_objects,
             omitted_objects: u64::try_from(omitted_objects).unwrap_or(u64::MAX),
             unfinished,
@@ -423,6 +430,32 @@ fn count_results(
             let exists = rule.exists_in(release);
             result.count_write(exists, is_exercised, denying.contains(release));
         }
+    }
+}
+
+/// Counts the rules that warn about an accepted status write. Other writes are not only the controller's.
+fn count_warnings(
+    all: &mut BTreeMap<&'static str, RuleWarning>,
+    evaluation: &Evaluation<'_>,
+    object: &str,
+    location: &WriteLocation,
+) {
+    let findings = evaluation.findings().iter();
+    let warnings = findings.filter(|finding| {
+        finding.enforcement() == Enforcement::Warn && !finding.rule().is_upstream()
+    });
+    let rules: BTreeMap<_, _> = warnings
+        .map(|finding| (finding.rule().id(), finding.rule()))
+        .collect();
+    for (id, rule) in rules {
+        let warning = all.entry(id).or_insert_with(|| RuleWarning {
+            rule: id,
+            title: rule.documentation().title,
+            writes: 0,
+            object: object.to_owned(),
+            first_write: location.to_string(),
+        });
+        warning.writes = warning.writes.saturating_add(1);
     }
 }
 

@@ -9,6 +9,7 @@ use super::report::{
     ConformanceReport, FieldChange, ObjectHistory, Outcome, ProfileResult, RecordedWrite,
     ReleaseResult, RuleResult,
 };
+use crate::format::pluralize;
 use crate::report::rule_url;
 
 const STYLE: &str = "
@@ -62,6 +63,7 @@ fn page(report: &ConformanceReport) -> Markup {
                     (untested(report))
                     (profiles(report))
                     (unfinished(report))
+                    (warnings(report))
                     h2 { "Denied and rejected writes" }
                     (histories(report))
                 }
@@ -225,6 +227,22 @@ fn unfinished(report: &ConformanceReport) -> Markup {
             ul {
                 @for object in &report.unfinished_objects {
                     li { (object.object) ": " (object.problem.to_string()) " (" (object.last_write) ")" }
+                }
+            }
+        }
+    }
+}
+
+fn warnings(report: &ConformanceReport) -> Markup {
+    html! {
+        @if !report.warnings.is_empty() {
+            h2 { "Accepted, but still wrong" }
+            ul {
+                @for warning in &report.warnings {
+                    li {
+                        (rule_link(warning.rule)) ": " (pluralize(warning.writes, "status write")) ": "
+                        (inline_code(warning.title)) ". First: " (warning.object) " (" (warning.first_write) ")"
+                    }
                 }
             }
         }

@@ -45,6 +45,8 @@ pub(crate) struct ConformanceReport {
     pub(crate) profiles: Vec<ProfileResult>,
     /// Results by rule, in the order in which kube-apiserver checks the rules.
     pub(crate) rules: Vec<RuleResult>,
+    /// Rules of this project that warn about status writes, which releases accept. They don't change the result.
+    pub(crate) warnings: Vec<RuleWarning>,
     /// Objects with at least one denied or rejected write.
     pub(crate) denied_objects: Vec<ObjectHistory>,
     /// Number of further objects with denied or rejected writes.
@@ -140,6 +142,22 @@ pub(crate) struct RuleResult {
     pub(crate) is_upstream: bool,
     /// Results, one per release.
     pub(crate) results: Vec<ReleaseResult>,
+}
+
+/// Warnings of a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RuleWarning {
+    /// Rule id.
+    pub(crate) rule: &'static str,
+    /// Title of the rule. Backticks enclose code.
+    pub(crate) title: &'static str,
+    /// Number of accepted status writes with a warning.
+    pub(crate) writes: u64,
+    /// Name of the object in the first of these writes.
+    pub(crate) object: String,
+    /// Location of the first of these writes.
+    pub(crate) first_write: String,
 }
 
 /// Result of a rule in a release.
