@@ -34,6 +34,8 @@ func TestAssertions(t *testing.T) {
 	ready := int32(1)
 	none, running := job(runner, batchv1.JobStatus{}), job(runner, batchv1.JobStatus{StartTime: &start, Active: 1, Ready: &ready})
 	tooReady := job(runner, batchv1.JobStatus{Ready: &ready})
+	suspendedTwice := []batchv1.JobCondition{{Type: "Suspended", Status: "True"}, {Type: "Suspended", Status: "False"}}
+	duplicate := job(runner, batchv1.JobStatus{Conditions: suspendedTwice})
 	suspended := none.DeepCopy()
 	*suspended.Spec.Suspend = true
 	moved := suspended.DeepCopy()
@@ -59,6 +61,9 @@ func TestAssertions(t *testing.T) {
 		{"a typo, which only warns", func(t managedbytest.T) bool {
 			return managedbytest.AssertCreate(t, job("kubernetes.io/job-controler", batchv1.JobStatus{}), managedby.AllReleases())
 		}, "", `Create of Job default/pi: Kubernetes 1.30 to 1.37: spec.managedBy: `},
+		{"a status that is accepted and still wrong", func(t managedbytest.T) bool {
+			return managedbytest.AssertStatusUpdate(t, none, duplicate, managedby.AllReleases())
+		}, "", `Update of the status of Job default/pi: Kubernetes 1.30 to 1.37: status.conditions[1].type: Duplicate value: "Suspended"`},
 		{"a change of the field", func(t managedbytest.T) bool {
 			return managedbytest.AssertUpdate(t, none, job("acme.io/other", batchv1.JobStatus{}), managedby.Releases{managedby.V1_36})
 		}, `Update of Job default/pi:

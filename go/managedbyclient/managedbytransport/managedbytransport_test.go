@@ -119,6 +119,31 @@ func TestWritesAreChecked(t *testing.T) {
 	}
 }
 
+// TestAcceptedStatus writes a status that the API server accepts, without the unknown field.
+func TestAcceptedStatus(t *testing.T) {
+	r, s := recorded.New(t.Context()), stored()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.job.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields["status"] = map[string]any{"suceeded": int64(1), "conditions": []any{map[string]any{"type": "Suspended", "status": "true"}}}
+	jobs := dynamic.NewForConfigOrDie(config(r, s)).Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace("default")
+	_, err = jobs.UpdateStatus(t.Context(), &unstructured.Unstructured{Object: fields}, metav1.UpdateOptions{})
+	r.End()
+	logs := strings.Join(r.Logs, "\n")
+	for _, warning := range []string{
+		"status.suceeded: Invalid value: unknown field, which the API server drops: did you mean succeeded?",
+		`status.conditions[0].status: Unsupported value: "true": supported values: "False", "True", "Unknown"`,
+	} {
+		if !strings.Contains(logs, warning) {
+			t.Errorf("logs %q lack %q", logs, warning)
+		}
+	}
+	if err != nil || len(r.Failures) > 0 {
+		t.Errorf("%v, failures %q", err, r.Failures)
+	}
+}
+
 // TestApply checks an apply by its result, and fails if the API server denies it.
 func TestApply(t *testing.T) {
 	apply := func(r *recorded.T, s *stub) error {
