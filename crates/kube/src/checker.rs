@@ -33,6 +33,7 @@ pub(crate) struct Options {
 pub(crate) struct Record {
     pub(crate) evaluated_count: usize,
     pub(crate) failures: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     pub(crate) not_evaluated: Vec<String>,
 }
 
@@ -116,13 +117,16 @@ impl Checker {
     /// Records an evaluation. An upstream finding is a failure even if it only warns, because some patch release of kube-apiserver
     /// denies the write.
     fn add(&self, write: &Write, evaluation: &Evaluation<'_>) {
-        for found in evaluation.findings() {
-            if found.enforcement() == Enforcement::Deny || found.finding().is_upstream() {
-                self.add_failure(write, &found.to_string());
-            }
-        }
         let mut record = self.record();
         record.evaluated_count = record.evaluated_count.saturating_add(1);
+        for found in evaluation.findings() {
+            let line = format!("{} {}: {found}", write.method, write.path);
+            if found.enforcement() == Enforcement::Deny || found.finding().is_upstream() {
+                record.failures.push(line);
+            } else {
+                record.warnings.push(line);
+            }
+        }
     }
 
     /// Returns the admission request that the API server would send to a webhook.

@@ -86,6 +86,12 @@ impl WriteCheckLayer {
         self.checker.record().failures.clone()
     }
 
+    /// Returns the findings that only warn, such as likely typos of `managedBy` and statuses that the API server accepts and clients
+    /// misread. Each starts with the method and path of the write.
+    pub fn warnings(&self) -> Vec<String> {
+        self.checker.record().warnings.clone()
+    }
+
     /// Returns the writes that the layer could not evaluate, each with the reason.
     pub fn not_evaluated(&self) -> Vec<String> {
         self.checker.record().not_evaluated.clone()

@@ -93,6 +93,22 @@ fn failure(checks: &WriteCheckLayer) -> String {
     failures.concat()
 }
 
+#[tokio::test]
+async fn an_accepted_status_can_have_warnings() {
+    let server = Server::new(job(&json!({})));
+    let checks = WriteCheckLayer::default();
+    let status = json!({"suceeded": 1, "conditions": [{"type": "Suspended", "status": "true"}]});
+    let put = ("PUT", STATUS, "application/json");
+    let (code, _) = server.call(&checks, put, &job(&status)).await;
+    checks.assert_conforms();
+    let warnings = checks.warnings().join("\n");
+    assert_eq!((code, checks.warnings().len()), (200, 2), "{warnings}");
+    for rule in ["condition-status", "unknown-field"] {
+        let id = format!("[job-conventions/{rule}]");
+        assert!(warnings.contains(&id), "{warnings}");
+    }
+}
+
 /// A merge of the sent fields would keep `succeeded`, and find nothing.
 #[tokio::test]
 async fn an_apply_that_drops_an_owned_field_is_a_failure() {
