@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -85,7 +86,14 @@ func (p *Policy) Check(ctx context.Context, change Change) (Findings, error) {
 	if err != nil {
 		return Findings{}, err
 	}
-	return p.CheckRequest(ctx, request)
+	findings, err := p.CheckRequest(ctx, request)
+	for i, denial := range findings.Denials {
+		// The request exists only here.
+		if text, isMalformed := strings.CutPrefix(denial.Message, "malformed admission request: request."); isMalformed {
+			findings.Denials[i].Message = strings.TrimPrefix(text, "object.")
+		}
+	}
+	return findings, err
 }
 
 // CheckRequest checks a request as the API server sends it to a webhook, for the releases of the policy. [Policy.Review] returns the

@@ -460,6 +460,25 @@ func TestStatusWriters(t *testing.T) {
 }
 
 // TestCustomKinds declares a kind in the settings. Without the declaration all writes are accepted.
+// TestWrongTypes checks objects that no API server could have sent in a request.
+func TestWrongTypes(t *testing.T) {
+	job := func(managedBy any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "pi"}, "spec": map[string]any{"managedBy": managedBy},
+		}}
+	}
+	for want, change := range map[string]managedby.Change{
+		"spec.managedBy: expected a string, got a number":           {Object: job(int64(1)), OldObject: job("acme.io/a")},
+		"oldObject.spec.managedBy: expected a string, got a number": {Object: job("acme.io/a"), OldObject: job(int64(1))},
+	} {
+		change.Operation = admissionv1.Update
+		findings, err := newPolicy(t).Check(t.Context(), change)
+		if err != nil || len(findings.Denials) != 1 || findings.Denials[0].Code != 400 || findings.Denials[0].Message != want {
+			t.Errorf("%+v, %v, want %s", findings, err, want)
+		}
+	}
+}
+
 func TestCustomKinds(t *testing.T) {
 	workflow := func(managedBy, phase string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{

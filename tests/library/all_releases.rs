@@ -210,7 +210,9 @@ impl Counts {
         let findings: Vec<_> = findings
             .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
             .collect();
-        let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all())).evaluate(&request);
+        let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all()))
+            .evaluate(&request)
+            .unwrap();
         let tool_findings = tool.findings.iter().flat_map(|found| {
             let texts = match &*found.messages {
                 [] => vec![(found.releases.unwrap(), found.message.clone())],

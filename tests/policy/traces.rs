@@ -10,6 +10,36 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{review, root};
 
+/// The mistakes in the recordings, each in one request.
+const RECORDED_MISTAKES: [&str; 17] = [
+    "AppWrapper delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "AppWrapper nested: managed-by/template spec.components[0].template.spec.managedBy",
+    "AppWrapper typo: managed-by/recommended-format spec.managedBy",
+    "Job c-o2: job-conventions/transition-time status.conditions[1].lastTransitionTime",
+    "Job c-stuck: job-conventions/transition-time status.conditions[0].lastTransitionTime",
+    "Job c-ttl: delegation/short-ttl spec.ttlSecondsAfterFinished",
+    "Job delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "PipelineRun delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "PipelineRun typo: managed-by/reserved-domain spec.managedBy",
+    "RayCluster rc-mk: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "RayJob rj-mk: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "RayJob rj-nested: managed-by/template spec.rayClusterSpec.managedBy",
+    "TFJob tf-delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "TaskRun delegated-cancelled: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "TaskRun delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
+    "TaskRun empty-name: managed-by/recommended-format spec.managedBy",
+    "TaskRun typo: managed-by/reserved-domain spec.managedBy",
+];
+
+/// Returns the value of the setting `rules` that turns on the rules about conventions.
+fn conventions() -> Map<String, Value> {
+    let ids = rules().iter().map(|rule| rule.id());
+    let conventions = ids.filter(|id| id.starts_with("job-conventions/"));
+    conventions
+        .map(|id| (id.to_owned(), "warn".into()))
+        .collect()
+}
+
 /// Every recorded request is accepted, including deletions.
 ///
 /// With the cluster's release, only the mistakes that were recorded on purpose cause warnings, and MultiKueue's copies from another
@@ -23,12 +53,7 @@ fn recorded_requests_are_accepted() {
         assert!(requests.len() > 5, "{stream}");
         requests
     };
-    let conventions = rules().iter().map(|rule| rule.id());
-    let conventions = conventions.filter(|id| id.starts_with("job-conventions/"));
-    let conventions: Map<_, _> = conventions
-        .map(|id| (id.to_owned(), "warn".into()))
-        .collect();
-    let settings = json!({"kubernetes_version": "1.36", "rules": conventions});
+    let settings = json!({"kubernetes_version": "1.36", "rules": conventions()});
     for case in JOBS.into_iter().chain(CUSTOM).flat_map(recorded) {
         let kind = case.object["kind"].as_str().unwrap();
         let response = review(&case.request(), &settings);
@@ -60,76 +85,7 @@ fn recorded_requests_are_accepted() {
     }
     assert!(warnings > 50, "{warnings}");
     let warned: Vec<_> = warned.iter().map(|(entry, n)| (&**entry, *n)).collect();
-    assert_eq!(
-        warned,
-        [
-            (
-                "AppWrapper delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "AppWrapper nested: managed-by/template spec.components[0].template.spec.managedBy",
-                1
-            ),
-            (
-                "AppWrapper typo: managed-by/recommended-format spec.managedBy",
-                1
-            ),
-            (
-                "Job c-o2: job-conventions/transition-time status.conditions[1].lastTransitionTime",
-                1
-            ),
-            (
-                "Job c-stuck: job-conventions/transition-time status.conditions[0].lastTransitionTime",
-                1
-            ),
-            (
-                "Job c-ttl: delegation/short-ttl spec.ttlSecondsAfterFinished",
-                1
-            ),
-            (
-                "Job delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "PipelineRun delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "PipelineRun typo: managed-by/reserved-domain spec.managedBy",
-                1
-            ),
-            (
-                "RayCluster rc-mk: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "RayJob rj-mk: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "RayJob rj-nested: managed-by/template spec.rayClusterSpec.managedBy",
-                1
-            ),
-            (
-                "TFJob tf-delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "TaskRun delegated-cancelled: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "TaskRun delegated: delegation/missing-label metadata.labels[kueue.x-k8s.io/queue-name]",
-                1
-            ),
-            (
-                "TaskRun empty-name: managed-by/recommended-format spec.managedBy",
-                1
-            ),
-            ("TaskRun typo: managed-by/reserved-domain spec.managedBy", 1),
-        ]
-    );
+    assert_eq!(warned, RECORDED_MISTAKES.map(|entry| (entry, 1)));
 }
 
 /// With the settings of a management cluster, Kueue can write the recorded statuses. Other users can write only the status of an

@@ -14,9 +14,7 @@ mod replay;
 mod settings;
 mod verdict;
 
-use managed_by::UserInfo;
-use managed_by::{AdmissionRequest, AdmissionReview};
-use managed_by_offline::Evaluator;
+use managed_by::{AdmissionRequest, AdmissionReview, EvaluationResult, UserInfo, evaluate};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -105,9 +103,9 @@ pub fn validate_settings(settings: &str) -> String {
 /// If the settings are invalid.
 pub fn review_text(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
     settings::with_settings(settings, |settings| {
-        let evaluator = Evaluator::new(settings.clone(), None);
-        let evaluated =
-            |request: &AdmissionRequest<'_>| ReviewVerdict::new(evaluator.evaluate(request));
+        let evaluated = |request: &AdmissionRequest<'_>| {
+            ReviewVerdict::new(EvaluationResult::from(&evaluate(request, settings, None)))
+        };
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => evaluated(&request),
             // It may be an `AdmissionReview`, which contains the request.

@@ -280,9 +280,12 @@ impl<'s> LintBuilder<'s> {
         let (verdict, releases, malformed) = match result {
             Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
-                let verdict = ReviewVerdict::malformed(&reason);
-                let malformed = managed_by::Verdict::malformed(&reason);
-                let all = || Evaluation::uniform(malformed, Some(ReleaseSet::all()));
+                let evaluation = |releases| {
+                    let malformed = managed_by::Verdict::malformed_object(&reason);
+                    Evaluation::uniform(malformed, releases)
+                };
+                let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation(None)));
+                let all = || evaluation(Some(ReleaseSet::all()));
                 let releases = self.all_releases.then(|| release_verdicts(&all()));
                 (verdict, releases, Some(reason))
             }

@@ -79,7 +79,7 @@ pub use review::exercised_rules;
 #[cfg(feature = "lookups")]
 pub use review::review_lookups;
 #[cfg(feature = "manifests")]
-pub use review::{WorkloadState, workload_state};
+pub use review::{WorkloadState, malformed_object, workload_state};
 pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, with_kind};
 #[cfg(feature = "lookups")]
 pub use rule::delegation::unusable_queue::{QueueProblem, queue_rule};

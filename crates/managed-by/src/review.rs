@@ -84,7 +84,8 @@ fn review_declared_kind(
 ) -> Verdict<'static> {
     match with_declared_kind(request, undecoded, settings, review) {
         Ok(Some(Ok(verdict))) => verdict,
-        Ok(Some(Err(malformed))) => Verdict::malformed(&malformed),
+        Ok(Some(Err(malformed))) if request.source.is_request() => Verdict::malformed(&malformed),
+        Ok(Some(Err(malformed))) => Verdict::malformed_object(&malformed),
         Ok(None) => Verdict::unknown_kind(&request.kind),
         Err(problems) => Verdict::misconfigured(&problems),
     }
@@ -256,6 +257,23 @@ pub fn with_kind<T>(
             .map(|custom_kind| custom_kind.with_kind(&request.kind.version, read)),
         RequestTarget::Skipped | RequestTarget::Pod(_) => None,
     })
+}
+
+/// Returns the error in an object of a kind from `custom_kinds`, for tools that show where it is. Returns [`None`] for other kinds, which
+/// are decoded with the request, and for requests in JSON, which [`review`] denies as malformed.
+#[cfg(feature = "manifests")]
+pub fn malformed_object(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+) -> Option<DecodeError> {
+    let RequestTarget::UnknownKind(undecoded) = &request.target else {
+        return None;
+    };
+    if request.source.is_request() {
+        return None;
+    }
+    let decoded = with_declared_kind(request, undecoded, settings, |_| ());
+    decoded.ok()??.err()
 }
 
 /// State of a stored workload, for tools.

@@ -97,6 +97,11 @@ impl Verdict<'_> {
         Self::denied(400, format!("malformed admission request: {reason}"))
     }
 
+    /// Creates a denial of an object that can't be decoded and is not part of an admission request.
+    pub fn malformed_object(reason: &DecodeError) -> Self {
+        Self::denied(400, reason.to_string())
+    }
+
     /// Creates a denial because the policy's settings are invalid.
     pub fn misconfigured(problems: &SettingsErrors) -> Self {
         Self::denied(

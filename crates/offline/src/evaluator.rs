@@ -2,7 +2,7 @@
 
 use managed_by::{
     AdmissionRequest, DecodeError, EvaluationResult, Kind, RESERVED_VALUES, ReleaseSet, Settings,
-    WorkloadState, evaluate,
+    WorkloadState, evaluate, malformed_object,
 };
 
 /// Evaluates requests according to settings.
@@ -36,7 +36,7 @@ impl<'s> Evaluator<'s> {
     /// # Errors
     /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
     pub fn evaluate_json(&self, request: &[u8]) -> Result<EvaluationResult, DecodeError> {
-        Ok(self.evaluate(&AdmissionRequest::from_json(request)?))
+        self.evaluate(&AdmissionRequest::from_json(request)?)
     }
 
     /// Returns the state of a stored workload, or [`None`] for other objects and for a kind that is not supported.
@@ -46,8 +46,22 @@ impl<'s> Evaluator<'s> {
     }
 
     /// Evaluates a request.
-    pub fn evaluate(&self, request: &AdmissionRequest<'_>) -> EvaluationResult {
-        EvaluationResult::from(&evaluate(request, &self.settings, self.releases))
+    ///
+    /// # Errors
+    /// Returns an error if the object is of a kind that the settings declare, and has a field of the wrong type. A request in JSON is
+    /// denied instead.
+    pub fn evaluate(
+        &self,
+        request: &AdmissionRequest<'_>,
+    ) -> Result<EvaluationResult, DecodeError> {
+        match malformed_object(request, &self.settings) {
+            Some(malformed) => Err(malformed),
+            None => Ok(EvaluationResult::from(&evaluate(
+                request,
+                &self.settings,
+                self.releases,
+            ))),
+        }
     }
 
     /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is enabled.

@@ -17,7 +17,7 @@
 //!         let object = object?;
 //!         let user = UserInfo::default();
 //!         let request = object.request("default", &user);
-//!         let report = request.with_request(|request| evaluator.evaluate(request))?;
+//!         let report = request.with_request(|request| evaluator.evaluate(request))??;
 //!         assert_eq!(report.findings[0].rule.id(), "managed-by/reserved-domain");
 //!         let located = document.locate(&object.document_path(&report.findings[0].path));
 //!         assert_eq!((located.line, located.column), (5, 14));

@@ -25,6 +25,7 @@ fn evaluate(request: &Request<'_>) -> EvaluatedRequest {
     let evaluator = Evaluator::new(settings, None);
     let report = request
         .with_request(|request| evaluator.evaluate(request))
+        .flatten()
         .unwrap();
     let json = serde_json::to_vec(request).unwrap();
     assert_eq!(evaluator.evaluate_json(&json).unwrap(), report);

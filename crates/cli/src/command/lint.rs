@@ -223,7 +223,8 @@ fn suggestions(
     let (object, document) = (&located.object, located.document);
     let request = object.request(context.namespace, &context.user);
     let evaluator = &context.evaluator;
-    let Ok(evaluated) = request.with_request(|request| evaluator.evaluate(request)) else {
+    let evaluated = request.with_request(|request| evaluator.evaluate(request));
+    let Ok(evaluated) = evaluated.flatten() else {
         return Vec::new();
     };
     let exceptions = exceptions(object.json()).unwrap_or_default();

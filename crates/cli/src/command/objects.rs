@@ -299,12 +299,10 @@ impl LocatedObject<'_, '_> {
     ) {
         let evaluator = &context.evaluator;
         let evaluated = request.with_request(|request| {
-            (
-                evaluator.evaluate(request),
-                evaluator.releases_dropping_managed_by(request),
-            )
+            let evaluated = evaluator.evaluate(request)?;
+            Ok((evaluated, evaluator.releases_dropping_managed_by(request)))
         });
-        match evaluated {
+        match evaluated.flatten() {
             Ok((evaluated, releases_dropping_managed_by)) => {
                 let locate = |finding: &ReportedFinding| Some(self.locate_finding(finding));
                 let operation = request.operation;

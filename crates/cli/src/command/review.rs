@@ -51,10 +51,10 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
             };
             let Uid { uid } = serde_json::from_str(json).unwrap_or_default();
             let request = AdmissionRequest::from_json(json.as_bytes());
-            let result = request.map(|request| {
-                let evaluated = evaluator.evaluate(&request);
+            let result = request.and_then(|request| {
+                let evaluated = evaluator.evaluate(&request)?;
                 let user = request.user().username.to_string();
-                (evaluated, object_ref(&request), operation(&request), user)
+                Ok((evaluated, object_ref(&request), operation(&request), user))
             });
             let evaluated = result.as_ref().map(|(evaluated, ..)| evaluated);
             responses.push(admission_review(&uid, evaluated));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use managed_by::{Enforcement, Outcome, ReportedFinding, UserInfo};
+use managed_by::{DecodeError, Enforcement, Outcome, ReportedFinding, UserInfo};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Evaluator, manifest};
 use serde::de::DeserializeOwned;
@@ -139,12 +139,15 @@ impl StoredObject {
         let request = object.stored_request(&user);
         let read = request
             .with_request(|request| {
-                let state = evaluator.workload_state(request)?;
+                let Some(state) = evaluator.workload_state(request) else {
+                    return Ok(None);
+                };
                 // The status of a finished workload is not evaluated: it cannot get better.
-                let findings = evaluator.evaluate(request).findings;
-                Some((state, findings))
+                let findings = evaluator.evaluate(request)?.findings;
+                Ok(Some((state, findings)))
             })
-            .map_err(|malformed| malformed.to_string())?;
+            .flatten()
+            .map_err(|malformed: DecodeError| malformed.to_string())?;
         let Some((state, findings)) = read else {
             return Ok(None);
         };

@@ -237,10 +237,7 @@ impl<'a> AdmissionRequest<'a> {
     {
         let change = undecoded.0.as_ref();
         let change = change.try_map(|object, member| object.read_as(kind, member));
-        let change = if matches!(
-            self.source,
-            RequestSource::Review(_) | RequestSource::Request(_)
-        ) {
+        let change = if self.source.is_request() {
             // The caller converts the error to a verdict and does not prefix the path, so add `request` here.
             change.map_err(|e| e.within("request"))?.detect_stored()
         } else {

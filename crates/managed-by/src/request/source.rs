@@ -35,6 +35,11 @@ pub(crate) struct ObjectPair<T> {
 pub(crate) type ManifestTexts<'a> = ObjectPair<&'a str>;
 
 impl<'a> RequestSource<'a> {
+    /// Returns true if a document contains the request.
+    pub(crate) fn is_request(self) -> bool {
+        matches!(self, Self::Request(_) | Self::Review(_))
+    }
+
     /// Returns true if the object and the stored object are byte-for-byte equal (typed Jobs: equal). Scans the document again,
     /// because few requests need it.
     pub(crate) fn is_noop(self) -> bool {

@@ -108,7 +108,8 @@ impl Task<'_> {
         let Self::Evaluate(RecordedRequest { request, .. }) = self else {
             return None;
         };
-        Some(request.with_request(|request| Box::new(evaluator.evaluate(request))))
+        let evaluated = request.with_request(|request| evaluator.evaluate(request));
+        Some(evaluated.flatten().map(Box::new))
     }
 }
 

@@ -98,13 +98,10 @@ impl Tally {
         };
         let object = recorded.request.object_ref();
         let position = position(recorded.time());
-        let mut report = match result?
-            .map_err(|e| e.to_string())
-            .and_then(reject_malformed)
-        {
+        let mut report = match result? {
             Ok(report) => *report,
-            Err(message) => {
-                let skipped = SkippedRecord::new(SkipReason::Malformed, message);
+            Err(malformed) => {
+                let skipped = SkippedRecord::new(SkipReason::Malformed, malformed.to_string());
                 return Some(self.skip(position, object, skipped));
             }
         };
@@ -184,14 +181,6 @@ impl Tally {
     /// Returns the number of records that could not be evaluated.
     pub fn skipped_count(&self) -> u64 {
         self.skipped.values().copied().fold(0, u64::saturating_add)
-    }
-}
-
-/// Returns the message if the object is malformed. Objects of custom kinds are decoded when they are evaluated.
-fn reject_malformed(report: Box<EvaluationResult>) -> Result<Box<EvaluationResult>, String> {
-    match report.decision {
-        Decision::Denied { code: 400, message } => Err(message),
-        _ => Ok(report),
     }
 }
 
