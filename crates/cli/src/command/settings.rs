@@ -86,8 +86,7 @@ impl ResolvedSettings {
         settings.map_err(|problems| CliError::Error(problems.to_string()))
     }
 
-    /// Returns an evaluator. With `is_offline`, it enables rules that the policy disables only because the API server
-    /// already enforces them.
+    /// Returns an evaluator. With `is_offline`, it enables the rules that are off in a cluster: see [`Settings::for_tools`].
     pub(super) fn evaluator(&self, is_offline: bool) -> Result<Evaluator<'_>, CliError> {
         let settings = self.settings()?;
         let settings = if is_offline {
