@@ -55,7 +55,7 @@ noop.wasm: $(RUST_SOURCES) | setup
 	$(WASM_CARGO) build --release --target $(TARGET) --package managed-by-noop
 	cp $(MODULES)/managed_by_noop.wasm $@
 
-annotated-policy.wasm: policy.wasm policy-metadata.yml usage.md ## Build the policy
+annotated-policy.wasm: policy.wasm policy-metadata.yml src/usage.md ## Build the policy
 	$(annotate)
 
 annotated-pods-policy.wasm: pods-policy.wasm pods/metadata.yml target/readme/pods/README.md # Build the pods policy

@@ -61,7 +61,7 @@ assert_metadata() {
 
 @test "annotate, inspect: the modules contain their metadata" {
   for metadata in policy-metadata.yml pods/metadata.yml; do
-    kwctl annotate --metadata-path "$ROOT/$metadata" --usage-path "$ROOT/usage.md" --output-path annotated.wasm "$ROOT/policy.wasm"
+    kwctl annotate --metadata-path "$ROOT/$metadata" --usage-path "$ROOT/src/usage.md" --output-path annotated.wasm "$ROOT/policy.wasm"
     assert_metadata annotated.wasm "$metadata"
     grep io.kubewarden.kwctl inspected
   done

@@ -18,7 +18,7 @@ fn module_imports_only_wapc() {
 #[test]
 fn metadata_can_be_read_back() {
     for (built, metadata, usage) in [
-        ("annotated-policy.wasm", "policy-metadata.yml", "usage.md"),
+        ("annotated-policy.wasm", "policy-metadata.yml", "src/usage.md"),
         (
             "annotated-pods-policy.wasm",
             "pods/metadata.yml",
@@ -52,14 +52,14 @@ fn metadata_can_be_read_back() {
 /// `kwctl inspect` prints the usage text in a terminal.
 #[test]
 fn usage_is_short_and_its_examples_work() {
-    for file in ["usage.md", "pods/README.md"] {
+    for file in ["src/usage.md", "pods/README.md"] {
         let usage = readme::with_absolute_links(file).unwrap();
         assert!(usage.lines().count() <= 120, "{file}");
         for markup in ["<!--", "<details", "![", "badge"] {
             assert!(!usage.contains(markup), "{file}: {markup}");
         }
     }
-    let usage = std::fs::read_to_string(root("usage.md")).unwrap();
+    let usage = std::fs::read_to_string(root("src/usage.md")).unwrap();
     for key in managed_by::settings_keys() {
         assert!(usage.contains(&format!("- `{key}`: ")), "{key}");
     }
