@@ -18,7 +18,11 @@ fn module_imports_only_wapc() {
 #[test]
 fn metadata_can_be_read_back() {
     for (built, metadata, usage) in [
-        ("annotated-policy.wasm", "policy-metadata.yml", "src/usage.md"),
+        (
+            "annotated-policy.wasm",
+            "policy-metadata.yml",
+            "src/usage.md",
+        ),
         (
             "annotated-pods-policy.wasm",
             "pods/metadata.yml",

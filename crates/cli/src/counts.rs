@@ -1,6 +1,6 @@
 //! Counts of results, which need no memory per result.
 
-use crate::report::{RequestResult, Suppression};
+use crate::result::{RequestResult, Suppression};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResultCounts {

@@ -23,6 +23,7 @@ mod output;
 mod recording;
 mod release;
 mod report;
+mod result;
 mod status;
 mod stderr;
 mod stream;

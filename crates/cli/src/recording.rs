@@ -9,7 +9,7 @@ use managed_by_offline::replay::{StatusWriter, WriterTotals};
 use crate::args::EvaluationArgs;
 use crate::diagnostic::Diagnostic;
 use crate::exit::ExitStatus;
-use crate::report::RequestResult;
+use crate::result::RequestResult;
 
 #[derive(Debug, Default)]
 pub(crate) struct ReplaySummary {

@@ -15,7 +15,8 @@ use crate::args::{BaselineArgs, unknown_rule};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Level};
 use crate::exit::CliError;
 use crate::input::Input;
-use crate::report::{Finding, Report, RequestResult, Suppression};
+use crate::report::Report;
+use crate::result::{Finding, RequestResult, Suppression};
 
 /// The annotation that lists an object's exceptions. Its domain is the domain of the project's pages.
 pub(crate) const ANNOTATION: &str = "managed-by-policy.github.io/except";

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::args::{ListOutput, did_you_mean};
 use crate::exit::{CliError, ExitStatus};
 use crate::output::table::table;
-use crate::report::rule_url;
+use crate::result::rule_url;
 
 fn family_of(rule: &Rule) -> &'static str {
     rule.id().split('/').next().unwrap_or_default()

@@ -14,7 +14,8 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind, SourceLine, Span, locate, lo
 use crate::exit::CliError;
 use crate::hint;
 use crate::input::Input;
-use crate::report::{Report, RequestResult, Suppression};
+use crate::report::Report;
+use crate::result::{RequestResult, Suppression};
 use crate::stream::{MAX_DOCUMENT, document_too_large};
 use crate::suppression::{ANNOTATION, exceptions};
 

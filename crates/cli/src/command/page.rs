@@ -9,7 +9,7 @@ use managed_by::{
 
 use crate::args::{Args, did_you_mean, unknown_rule};
 use crate::exit::{CliError, ExitStatus};
-use crate::report::rule_url;
+use crate::result::rule_url;
 
 pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
     // Only the pods policy has this rule.

@@ -14,7 +14,7 @@ use crate::exit::{CliError, ExitStatus};
 use crate::format::pluralize;
 use crate::input::Input;
 use crate::recording::ReplaySummary;
-use crate::report::RequestResult;
+use crate::result::RequestResult;
 use crate::{interrupt, output};
 
 pub(super) fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError> {

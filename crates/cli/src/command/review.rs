@@ -19,7 +19,8 @@ use crate::diagnostic::{Diagnostic, locate};
 use crate::exit::{CliError, ExitStatus};
 use crate::input::Input;
 use crate::output::{self, json::set};
-use crate::report::{Report, ReportKind, RequestResult};
+use crate::report::{Report, ReportKind};
+use crate::result::RequestResult;
 
 pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let evaluation = &args.evaluation;

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use super::diff::{DiffLine, Marker, diff_lines};
 use super::report::{ConformanceReport, RecordedWrite};
 use crate::format::pluralize;
-use crate::report::rule_url;
+use crate::result::rule_url;
 
 /// Maximum number of denied writes. GitHub rejects a summary larger than 1 MiB.
 const MAX_DENIED_WRITES: usize = 20;

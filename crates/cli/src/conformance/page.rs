@@ -10,7 +10,7 @@ use super::report::{
     ReleaseResult, RuleResult,
 };
 use crate::format::pluralize;
-use crate::report::rule_url;
+use crate::result::rule_url;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --bg: #ffffff; --fg: #1b1f24; --line: #8c959f; --ok: #dcf2e0; --no: #ffdcd7; --un: #eaeef2; }

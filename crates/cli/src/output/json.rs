@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::diagnostic::{Level, Span};
 use crate::format::pluralize;
 use crate::recording::ReplaySummary;
-use crate::report::{Report, ReportKind, RequestResult, rule_url};
+use crate::report::{Report, ReportKind};
+use crate::result::{RequestResult, rule_url};
 
 /// The version of the format. It changes when a member is removed or changes its meaning.
 pub(super) const FORMAT: u32 = 1;

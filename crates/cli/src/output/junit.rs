@@ -8,7 +8,8 @@ use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, Tes
 
 use super::escape::escape_control;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::report::{Finding, Report, RequestResult, Suppression};
+use crate::report::Report;
+use crate::result::{Finding, RequestResult, Suppression};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let denies_warnings = report.denies_warnings;

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::json::set;
 use crate::diagnostic::{DiagnosticKind, Span};
 use crate::format::single_line;
-use crate::report::{Annotation, Report, Suppression, rule_url, unchecked_id};
+use crate::report::{Annotation, Report};
+use crate::result::{Suppression, rule_url, unchecked_id};
 
 /// Prints the results of a report, before the first the start of the document.
 pub(crate) fn write_results(

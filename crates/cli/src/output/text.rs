@@ -14,7 +14,8 @@ use crate::diagnostic::{self, Diagnostic, SourceLine, Span};
 use crate::format::{counts, number, pluralize, single_line};
 use crate::hint;
 use crate::recording::ReplaySummary;
-use crate::report::{Finding, Report, RequestResult};
+use crate::report::Report;
+use crate::result::{Finding, RequestResult};
 
 pub(crate) fn write_results(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut results = report.results.iter();
