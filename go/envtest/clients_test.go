@@ -36,10 +36,10 @@ type mistake struct {
 	Object    struct{ Status json.RawMessage }
 }
 
-// mistakes reads the rejected examples of the rules for the status of a Job from their pages.
-func mistakes(t *testing.T) []mistake {
+// mistakes reads the rejected examples of a family of rules from their pages.
+func mistakes(t *testing.T, family string) []mistake {
 	t.Helper()
-	pages, err := filepath.Glob("../../crates/managed-by/src/rule/job_status/*.md")
+	pages, err := filepath.Glob("../../crates/managed-by/src/rule/" + family + "/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
@@ -84,20 +84,53 @@ func (m *mistake) status(t *testing.T, text json.RawMessage) batchv1.JobStatus {
 	return status
 }
 
+func toUnstructured(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
+	t.Helper()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	return u
+}
+
+// TestAcceptedMistakes writes the statuses that only the rules about conventions find. kube-apiserver accepts them.
+func TestAcceptedMistakes(t *testing.T) {
+	server := start(t)
+	for i, m := range mistakes(t, "job_conventions") {
+		job := m.job(t, fmt.Sprintf("pi-%d", i))
+		if err := server.Create(t.Context(), job); err != nil {
+			t.Fatalf("%s: %v", m.rule, err)
+		}
+		job.Status = m.status(t, m.OldObject.Status)
+		if err := server.Status().Update(t.Context(), job); err != nil {
+			t.Fatalf("%s: %v", m.rule, err)
+		}
+		written := toUnstructured(t, job)
+		var status map[string]any
+		if err := json.Unmarshal(m.Object.Status, &status); err != nil {
+			t.Fatal(err)
+		}
+		written.Object["status"] = status
+		r := recorded.New(t.Context())
+		err := managedbyclient.New(r, server.WithWatch).Status().Update(t.Context(), written)
+		r.End()
+		logs := strings.Join(r.Logs, "\n")
+		if err != nil || len(r.Failures) > 0 || !strings.Contains(logs, "Kubernetes 1.32 to 1.37: status.") {
+			t.Errorf("%s: %v, failures %q, logs %q", m.rule, err, r.Failures, logs)
+		}
+		if _, isStored, _ := unstructured.NestedFieldNoCopy(written.Object, "status", "suceeded"); isStored {
+			t.Errorf("%s: kube-apiserver stores the unknown field", m.rule)
+		}
+	}
+}
+
 // TestEachMistakeThroughEachClient makes each mistake that kube-apiserver rejects through each checked client. The client returns
 // kube-apiserver's text, does not send the status, and the test of the controller fails.
 func TestEachMistakeThroughEachClient(t *testing.T) {
 	server := start(t)
 	jobs := batchv1.SchemeGroupVersion.WithResource("jobs")
-	toUnstructured := func(job *batchv1.Job) *unstructured.Unstructured {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u := &unstructured.Unstructured{Object: fields}
-		u.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
-		return u
-	}
 	releases := managedby.WithReleases(server.release)
 	wrapped := func(r managedbytest.T) *rest.Config {
 		config := rest.CopyConfig(server.config)
@@ -124,18 +157,18 @@ func TestEachMistakeThroughEachClient(t *testing.T) {
 			return err
 		},
 		"dynamic": func(r managedbytest.T, _, written *batchv1.Job) error {
-			_, err := dynamic.NewForConfigOrDie(wrapped(r)).Resource(jobs).Namespace("default").UpdateStatus(t.Context(), toUnstructured(written), metav1.UpdateOptions{})
+			_, err := dynamic.NewForConfigOrDie(wrapped(r)).Resource(jobs).Namespace("default").UpdateStatus(t.Context(), toUnstructured(t, written), metav1.UpdateOptions{})
 			return err
 		},
 		"dynamic, fake": func(r managedbytest.T, stored, written *batchv1.Job) error {
-			c := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, toUnstructured(stored))
+			c := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, toUnstructured(t, stored))
 			managedbyreactor.Prepend(r, c, releases)
-			_, err := c.Resource(jobs).Namespace("default").UpdateStatus(t.Context(), toUnstructured(written), metav1.UpdateOptions{})
+			_, err := c.Resource(jobs).Namespace("default").UpdateStatus(t.Context(), toUnstructured(t, written), metav1.UpdateOptions{})
 			return err
 		},
 	}
 	compared := 0
-	for i, m := range mistakes(t) {
+	for i, m := range mistakes(t, "job_status") {
 		stored := m.job(t, fmt.Sprintf("pi-%d", i))
 		if err := server.Create(t.Context(), stored); err != nil {
 			t.Fatalf("%s: %v", m.rule, err)
