@@ -63,16 +63,20 @@ fn each_kind_is_documented_and_in_the_rules() {
                 let names = |key: &str, name: &Value| rule[key].as_array().unwrap().contains(name);
                 names("apiGroups", &kind.group().into()) && names("resources", &status)
             });
-        assert_eq!(is_in_rules, kind.has_status_rules(), "{kind:?}");
+        let (name, has_status_rules) = (kind.name(), kind.has_status_rules());
+        assert_eq!(
+            is_in_rules, has_status_rules,
+            "{name} in the rules of {rendered}: add it to projects.yaml, and run `make generate`"
+        );
         let has_example = examples.iter().any(|example| {
             let text = |key: &str| example.request["kind"][key].as_str().unwrap();
             Kind::find(text("group"), text("version"), text("kind"))
                 .is_some_and(|k| std::ptr::eq(k, *kind))
         });
-        assert!(has_example, "examples: {kind:?}");
+        assert!(has_example, "examples/kinds/ has no {name}");
         let docs = kind.docs();
         for text in [docs.checks, docs.unchecked, docs.source] {
-            assert!(!text.is_empty(), "{kind:?}");
+            assert!(!text.is_empty(), "`docs` of {name} has an empty text");
         }
         let mut workloads = kinds()
             .iter()

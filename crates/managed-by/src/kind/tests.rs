@@ -4,7 +4,12 @@ use super::{EXTERNAL_CONTROLLERS, KINDS, Kind, RESERVED_VALUES};
 fn reserved_lists_values_of_all_kinds() {
     for kind in KINDS {
         let mut listed = RESERVED_VALUES.iter().map(|&(name, _)| Some(name));
-        assert!(listed.any(|name| name == kind.reserved_value), "{kind:?}");
+        assert!(
+            listed.any(|name| name == kind.reserved_value),
+            "RESERVED_VALUES lacks the value of {}: {:?}",
+            kind.name,
+            kind.reserved_value
+        );
     }
 }
 
