@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use boon::{Compiler, Draft, Schemas};
-use managed_by::{EXTERNAL_CONTROLLERS, Kind, Release, SETTINGS_REFERENCE, kinds, rule, rules};
-use managed_by_testing::{CEL_RULES, VALUES, VALUES_SCHEMA};
+use managed_by::{EXTERNAL_CONTROLLERS, Kind, Release, SETTINGS_REFERENCE, kinds, rules};
+use managed_by_testing::{VALUES, VALUES_SCHEMA};
 use serde_json::{Value, from_str, json};
 
 use crate::support::root;
@@ -119,31 +119,40 @@ fn templates_name_no_kinds_and_rules() {
     assert_eq!(found, own);
 }
 
-/// The template of the `ValidatingAdmissionPolicies` has the variables in the table, and each names its own rule.
+/// The template of the `ValidatingAdmissionPolicies` has the variables of the rules, and each names its own rule.
 #[test]
-fn cel_rules_match_the_template() {
+fn cel_variables_match_the_template() {
     let path = "charts/managed-by-policy/templates/validating-admission-policy.yaml";
     let template = fs::read_to_string(root(path)).unwrap();
-    for (variable, id, _) in CEL_RULES {
-        assert!(rule(id).is_some(), "{id}");
-        let start = format!("    - name: {variable}\n");
-        let (_, rest) = template.split_once(&start).expect(variable);
-        let body = rest.split("\n    - name: ").next().unwrap();
-        assert!(
-            body.contains(&format!("[{{{{ $rule.{variable} }}}}]")),
-            "{variable}: the message must end with the rule"
-        );
-    }
-    let used = template.split("$rule.").skip(1).map(|rest| {
-        let end = rest.find(|c: char| !c.is_alphanumeric());
-        rest.split_at(end.unwrap()).0
+    let variables = rules().iter().flat_map(|rule| {
+        let variables = rule.cel_variables().iter();
+        variables.map(|variable| (*variable, rule.id()))
     });
-    for variable in used {
-        assert!(
-            CEL_RULES.iter().any(|(name, ..)| *name == variable),
-            "{variable}"
-        );
+    let variables: Vec<_> = variables.collect();
+    let mut problems = Vec::new();
+    for (variable, id) in &variables {
+        let body = template.split_once(&format!("    - name: {variable}\n"));
+        let body = body.and_then(|(_, rest)| rest.split("\n    - name: ").next());
+        match body {
+            None => problems.push(format!("{path}: no variable {variable}, for {id}")),
+            Some(body) if !body.contains(&format!("[{{{{ $rule.{variable} }}}}]")) => {
+                problems.push(format!(
+                    "{path}: the message of {variable} must end with [{{{{ $rule.{variable} }}}}]"
+                ));
+            }
+            Some(_) => {}
+        }
     }
+    for rest in template.split("$rule.").skip(1) {
+        let end = rest.find(|c: char| !c.is_alphanumeric());
+        let used = rest.split_at(end.unwrap()).0;
+        if !variables.iter().any(|(variable, _)| *variable == used) {
+            problems.push(format!(
+                "{path}: no rule has the variable {used} (Rule::with_cel)"
+            ));
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 /// Every account in the table is on the page, and every account on the page is in the table.

@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use managed_by::{
     EXTERNAL_CONTROLLERS, FieldLocation, Kind, QUEUE_NAME, QueueKind, REQUIRED_LABELS, Release,
-    ReleaseSet, Rule, RuleCategory, ValueConstraint, kinds, rule, rules,
+    ReleaseSet, Rule, RuleCategory, ValueConstraint, kinds, rules,
 };
-use managed_by_testing::CEL_RULES;
 use serde::Serialize;
 use serde_json::{json, to_string};
 
 use crate::generated::Generated;
+use crate::rules::rejection;
 
 /// Path of the file.
 pub(crate) const LIBRARY: &str = "charts/managed-by-policy/files/library.yaml";
@@ -108,7 +108,7 @@ struct CelRow {
 /// Generates the file.
 ///
 /// # Errors
-/// If a rule of [`CEL_RULES`] does not exist.
+/// If a rule in CEL has an example that is not JSON.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(LIBRARY, library()?)])
 }
@@ -171,8 +171,16 @@ fn library() -> Result<String> {
         "rules",
         rows.collect::<Result<_, _>>()?,
     )?;
-    let rows = CEL_RULES.iter().map(|(variable, id, reason)| {
-        let rule = rule(id).with_context(|| format!("CEL_RULES: no rule {id}"))?;
+    let variables = rules().iter().flat_map(|rule| {
+        let variables = rule.cel_variables().iter();
+        variables.map(move |variable| (*rule, variable))
+    });
+    let rows = variables.map(|(rule, variable)| {
+        // kube-apiserver responds with code 403 for the reason Forbidden, and with 422 for Invalid, as the module does.
+        let reason = match rejection(rule)?.code {
+            Some(403) => "Forbidden",
+            _ => "Invalid",
+        };
         Ok(to_string(&CelRow {
             variable,
             rule: rule.id(),

@@ -1,25 +1,30 @@
 //! Generates the reference of the rules: a page for each in `docs/rules/`, their index, and their entries in the site's contents.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
 use managed_by::{Enforcement, Rule, RuleSource, queue_rule, rules};
-use managed_by_testing::{library, read};
+use managed_by_testing::library::{ValidationResponse, validate_example};
+use managed_by_testing::read;
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
-use crate::generated::Generated;
+use crate::generated::{Generated, replace_between_marks};
 
 /// URL of the playground.
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
 
+/// Page with the table of the rules that the policies in CEL enforce.
+const CEL: &str = "docs/explanation/cel.md";
+
 /// Table of contents of the documentation.
 const CONTENTS: &str = "docs/SUMMARY.md";
 
-/// Generates the pages of all rules, their index, and the table of contents.
+/// Generates the pages of all rules, their index, the table of contents, and the table of the rules that CEL enforces.
 ///
 /// # Errors
-/// If an example of a rule is not JSON or is not rejected, or the table of contents cannot be read.
+/// If an example of a rule is not JSON or is not rejected, or a partly generated page cannot be read or lacks its marks.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let index = format!(
         "<!-- Generated from the code: make generate -->\n\n# Rules\n\nThis table lists the rules in the order in which the policy reports them. The [glossary](../reference/glossary.md) explains the terms. The examples on each page have only the fields that the rule reads.\n[examples/](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) has complete requests for kwctl.\n\n{}",
@@ -33,7 +38,46 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
         ));
     }
     files.push(Generated::new(CONTENTS, contents()?));
+    let page = replace_between_marks(&read(CEL)?, "rules", &cel_table()?)?;
+    files.push(Generated::new(CEL, page));
     Ok(files)
+}
+
+/// Lists the rules in CEL and those that only the module enforces, by family. Excludes the rules about manifests, which neither of the
+/// two enforces.
+fn cel_table() -> Result<String> {
+    let mut families: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
+    for rule in documented_rules().filter(|rule| !rule.is_for_manifests()) {
+        let (family, name) = rule.id().split_once('/').context(rule.id())?;
+        let [cel, module] = families.entry(family).or_default();
+        let rules = if rule.cel_variables().is_empty() {
+            module
+        } else {
+            cel
+        };
+        rules.push(format!("`{name}`"));
+    }
+    let mut text = "| rules | in CEL | only in the module |\n| --- | --- | --- |\n".to_owned();
+    for (family, [cel, module]) in families {
+        let [cel, module] = match (cel.is_empty(), module.is_empty()) {
+            (true, _) => ["none".to_owned(), "all".to_owned()],
+            (_, true) => ["all".to_owned(), "none".to_owned()],
+            _ => [cel.join(", "), module.join(", ")],
+        };
+        writeln!(text, "| `{family}/` | {cel} | {module} |")?;
+    }
+    Ok(text)
+}
+
+/// Evaluates the rejected example of a rule.
+///
+/// # Errors
+/// If the example is not JSON.
+pub(crate) fn rejection(rule: &Rule) -> Result<ValidationResponse> {
+    let example = rule.documentation().rejected;
+    let request: Value = from_str(&example.full_request())?;
+    let settings: Value = from_str(example.settings)?;
+    Ok(validate_example(rule, &request, &settings))
 }
 
 /// Returns the rules in the catalog, and the one that only the pods policy has.
@@ -181,9 +225,7 @@ fn match_conditions(rule: &Rule) -> Result<String> {
 /// Writes the page of a rule.
 fn page(rule: &Rule) -> Result<String> {
     let docs = rule.documentation();
-    let request: Value = from_str(&docs.rejected.full_request())?;
-    let settings: Value = from_str(docs.rejected.settings)?;
-    let response = library::validate_example(rule, &request, &settings);
+    let response = rejection(rule)?;
     let mut text = format!(
         "<!-- Generated from the code: make generate -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
         rule.id(),
@@ -232,6 +274,7 @@ fn page(rule: &Rule) -> Result<String> {
     }
     // The playground supports neither lookups nor an object of 1 MiB.
     let is_short = docs.rejected.full_request() == docs.rejected.request;
+    let request: Value = from_str(docs.rejected.request)?;
     if is_short && request["kind"]["kind"] != "Pod" && *rule != *queue_rule() {
         writeln!(
             text,

@@ -50,25 +50,6 @@ pub const VALUES: [(&str, &str); 5] = [
     ("exempt", "exempt"),
 ];
 
-/// Variables of the `ValidatingAdmissionPolicies` that implement rules, each with its rule and the reason of a denial.
-/// kube-apiserver reports the first one that denies.
-pub const CEL_RULES: [(&str, &str, &str); 14] = [
-    ("format", "managed-by/format", "Invalid"),
-    ("immutable", "managed-by/immutable", "Invalid"),
-    ("reservedValue", "managed-by/reserved", "Invalid"),
-    ("reservedDomain", "managed-by/reserved-domain", "Invalid"),
-    ("wrongKind", "managed-by/wrong-kind", "Invalid"),
-    ("prunedVersion", "managed-by/pruned-version", "Invalid"),
-    ("allowedController", "managed-by/allowed", "Invalid"),
-    ("forbiddenDelegation", "managed-by/delegation", "Forbidden"),
-    ("requiredDelegation", "managed-by/delegation", "Forbidden"),
-    ("missingLabel", "delegation/missing-label", "Invalid"),
-    ("shortTtl", "delegation/short-ttl", "Invalid"),
-    ("ignoredField", "delegation/ignored-field", "Invalid"),
-    ("delegatedWriter", "status-writer/delegated", "Forbidden"),
-    ("builtInWriter", "status-writer/builtin", "Forbidden"),
-];
-
 /// Metadata, UI questions and Artifact Hub package of each published policy.
 pub const PUBLISHED: [[&str; 3]; 2] = [
     [

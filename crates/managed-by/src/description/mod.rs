@@ -180,6 +180,8 @@ struct OptionalDocs {
     applies: fn(&Kind<'_>) -> bool,
     /// True if the rule checks the text of a manifest, which admission requests lack.
     is_for_manifests: bool,
+    /// Variables that implement the rule in the chart's `ValidatingAdmissionPolicies`.
+    cel_variables: &'static [&'static str],
 }
 
 /// Category of a rule, which determines its defaults and exceptions.
@@ -230,6 +232,7 @@ impl Rule {
                 },
                 applies: |_| true,
                 is_for_manifests: false,
+                cel_variables: &[],
             },
         }
     }
@@ -257,6 +260,7 @@ impl Rule {
                 },
                 applies: |_| true,
                 is_for_manifests: false,
+                cel_variables: &[],
             },
         }
     }
@@ -309,6 +313,23 @@ impl Rule {
         }
     }
 
+    /// Names the variables that implement the rule in the chart's `ValidatingAdmissionPolicies`. kube-apiserver evaluates the variables of
+    /// all rules in the order of the catalog, and reports the first violation.
+    pub(crate) const fn with_cel(
+        self,
+        #[cfg_attr(not(feature = "docs"), expect(unused, reason = "only for tools"))]
+        variables: &'static [&'static str],
+    ) -> Self {
+        Self {
+            #[cfg(feature = "docs")]
+            docs: OptionalDocs {
+                cel_variables: variables,
+                ..self.docs
+            },
+            ..self
+        }
+    }
+
     /// Returns the stable id, which is used in settings and messages.
     pub fn id(&self) -> &'static str {
         self.id
@@ -342,6 +363,13 @@ impl Rule {
     #[cfg(feature = "docs")]
     pub fn is_for_manifests(&self) -> bool {
         self.docs.is_for_manifests
+    }
+
+    /// Returns the variables that implement the rule in the chart's `ValidatingAdmissionPolicies`. Without variables, only the policy
+    /// module enforces the rule.
+    #[cfg(feature = "docs")]
+    pub fn cel_variables(&self) -> &'static [&'static str] {
+        self.docs.cel_variables
     }
 
     /// Returns true if the rule implements a check of kube-apiserver, and so must have kube-apiserver's messages.

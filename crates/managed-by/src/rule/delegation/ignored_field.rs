@@ -10,7 +10,8 @@ pub(crate) static RULE: Check = Check::new(
     Rule::policy("delegation/ignored-field", include_str!("ignored-field.md"))
         .with_category(RuleCategory::ClusterSpecific)
         .with_default(Enforcement::Warn)
-        .for_jobs(),
+        .for_jobs()
+        .with_cel(&["ignoredField"]),
     CheckFn::Change(check),
 );
 

@@ -11,7 +11,8 @@ use crate::settings::SettingsErrors;
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("delegation/missing-label", include_str!("missing-label.md"))
         .with_category(RuleCategory::ClusterSpecific)
-        .with_default(Enforcement::Warn),
+        .with_default(Enforcement::Warn)
+        .with_cel(&["missingLabel"]),
     CheckFn::Configured(check),
 );
 

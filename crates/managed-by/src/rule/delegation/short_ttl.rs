@@ -14,7 +14,8 @@ pub(crate) static RULE: Check = Check::new(
     Rule::policy("delegation/short-ttl", include_str!("short-ttl.md"))
         .with_category(RuleCategory::ClusterSpecific)
         .with_default(Enforcement::Warn)
-        .for_kinds(|kind| kind.ttl_path.is_some()),
+        .for_kinds(|kind| kind.ttl_path.is_some())
+        .with_cel(&["shortTtl"]),
     CheckFn::Change(check),
 );
 

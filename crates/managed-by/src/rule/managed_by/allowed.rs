@@ -12,7 +12,8 @@ const MAX_LISTED: usize = 8;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/allowed", include_str!("allowed.md"))
-        .with_category(RuleCategory::ClusterSpecific),
+        .with_category(RuleCategory::ClusterSpecific)
+        .with_cel(&["allowedController"]),
     CheckFn::Configured(check),
 );
 

@@ -11,7 +11,8 @@ use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/delegation", include_str!("delegation.md"))
-        .with_category(RuleCategory::ClusterSpecific),
+        .with_category(RuleCategory::ClusterSpecific)
+        .with_cel(&["forbiddenDelegation", "requiredDelegation"]),
     CheckFn::Configured(check),
 );
 

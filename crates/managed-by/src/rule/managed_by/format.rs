@@ -20,7 +20,8 @@ pub(crate) static RULE: Check = Check::new(
             "validateJobSpec (pkg/apis/batch/validation), IsDomainPrefixedPath (apimachinery)",
         ),
     )
-    .for_kinds(|kind| kind.constraint == ValueConstraint::Path),
+    .for_kinds(|kind| kind.constraint == ValueConstraint::Path)
+    .with_cel(&["format"]),
     CheckFn::Change(check),
 );
 

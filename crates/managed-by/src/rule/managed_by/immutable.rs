@@ -13,7 +13,8 @@ pub(crate) static RULE: Check = Check::new(
         Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
     )
     .with_category(RuleCategory::ApiAndCustomKinds)
-    .for_kinds(|kind| kind.location == FieldLocation::Workload),
+    .for_kinds(|kind| kind.location == FieldLocation::Workload)
+    .with_cel(&["immutable"]),
     CheckFn::Change(check),
 );
 

@@ -13,7 +13,8 @@ pub(crate) static RULE: Check = Check::new(
     )
     .with_default(Enforcement::Warn)
     .with_category(RuleCategory::PolicyBypass)
-    .for_kinds(|kind| !kind.pruned_in.is_empty()),
+    .for_kinds(|kind| !kind.pruned_in.is_empty())
+    .with_cel(&["prunedVersion"]),
     CheckFn::Change(check),
 )
 .applies_during_deletion();

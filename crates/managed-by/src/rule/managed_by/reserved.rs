@@ -6,7 +6,8 @@ use crate::settings::ReservedValuePolicy;
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/reserved", include_str!("reserved.md"))
-        .with_category(RuleCategory::ApiAndCustomKinds),
+        .with_category(RuleCategory::ApiAndCustomKinds)
+        .with_cel(&["reservedValue"]),
     CheckFn::Change(check),
 );
 

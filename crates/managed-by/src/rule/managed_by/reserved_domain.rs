@@ -14,7 +14,8 @@ pub(crate) static RULE: Check = Check::new(
         "managed-by/reserved-domain",
         include_str!("reserved-domain.md"),
     )
-    .with_default(Enforcement::Warn),
+    .with_default(Enforcement::Warn)
+    .with_cel(&["reservedDomain"]),
     CheckFn::Configured(check),
 );
 

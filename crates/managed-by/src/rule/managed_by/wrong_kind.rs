@@ -6,7 +6,8 @@ use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static RULE: Check = Check::new(
     Rule::policy("managed-by/wrong-kind", include_str!("wrong-kind.md"))
-        .with_default(Enforcement::Warn),
+        .with_default(Enforcement::Warn)
+        .with_cel(&["wrongKind"]),
     CheckFn::Change(check),
 );
 

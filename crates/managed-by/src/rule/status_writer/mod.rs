@@ -17,14 +17,16 @@ const MAX_LISTED: usize = 4;
 pub(crate) static DELEGATED: Check = Check::new(
     Rule::policy("status-writer/delegated", include_str!("delegated.md"))
         .with_category(RuleCategory::ClusterSpecific)
-        .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
+        .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked))
+        .with_cel(&["delegatedWriter"]),
     CheckFn::Configured(check_delegated),
 );
 
 pub(crate) static BUILTIN: Check = Check::new(
     Rule::policy("status-writer/builtin", include_str!("builtin.md"))
         .with_category(RuleCategory::ClusterSpecific)
-        .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked)),
+        .for_kinds(|kind| !matches!(kind.status, StatusRules::Unchecked))
+        .with_cel(&["builtInWriter"]),
     CheckFn::Configured(check_builtin),
 );
 
