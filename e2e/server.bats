@@ -20,8 +20,10 @@ setup_file() {
 teardown_file() { stop_all; }
 setup() { cd "$BATS_TEST_TMPDIR"; }
 
-# Posts a body to a path of PolicyServer: post PATH BODY-OR-@FILE [ARGUMENT...]
-post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-application/json}" --data-binary "$2" "${@:3}" "$(<"$RUN/server/url")$1"; }
+# Posts a body to PolicyServer: post SERVER/PATH BODY-OR-@FILE [ARGUMENT...]
+post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-application/json}" --data-binary "$2" "${@:3}" "$(<"$RUN/${1%%/*}/url")/${1#*/}"; }
+# Passes if the response to a review satisfies a jq filter: assert_response SERVER/PATH REVIEW-OR-@FILE FILTER
+assert_response() { post "$1" "$2" --fail | jq -e ".response | $3"; }
 
 @test "PolicyServer returns the library's responses to all stored requests" {
   split --lines 5000 --additional-suffix .ndjson "$EXPECTED_RESULTS" part-
@@ -33,8 +35,8 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
       "url = \($url)/validate/settings-\([$settings[0][] == $own] | index(true))", "data-binary = @body-\($number)", "output = response-\($number)",
       "header = \"Content-Type: application/json\"", "cacert = \($ca)", "next")' "$part" | sed '$d' >curl.conf
     curl --silent --show-error --parallel --parallel-max 8 --config curl.conf
-    jq -c '(.request | fromjson.uid) as $uid | .response | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
-      if .accepted then {} else {status: {message, code}} end' "$part" | jq -Sc . >expected
+    jq -Sc '(.request | fromjson.uid) as $uid | .response | {$uid, allowed: .accepted, auditAnnotations: .audit_annotations, warnings} +
+      if .accepted then {} else {status: {message, code}} end' "$part" >expected
     # PolicyServer's responses have no newline at the end.
     sed -s '$a\' response-* | jq -Sc .response >actual
     diff expected actual | cut -c1-500 | head -n 20
@@ -48,9 +50,9 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 @test "deploy/ as shipped: mode monitor allows and logs requests that /audit denies" {
   for policy in "${MANIFESTS[@]}" managed-by; do
     echo "$policy"
-    jq --arg uid "$policy" '.request.uid = $uid' "$CHANGED" >review.json
-    post "/audit/$policy" @review.json | jq -e '.response | (.allowed | not) and (.auditAnnotations.denied | contains("managed-by/immutable"))'
-    post "/validate/$policy" @review.json | jq -e '.response | .allowed and .status == null and (.auditAnnotations.denied | contains("managed-by/immutable"))'
+    jq ".request.uid = \"$policy\"" "$CHANGED" >review.json
+    assert_response "server/audit/$policy" @review.json '(.allowed | not) and (.auditAnnotations.denied | contains("managed-by/immutable"))'
+    assert_response "server/validate/$policy" @review.json '.allowed and .status == null and (.auditAnnotations.denied | contains("managed-by/immutable"))'
     grep "policy evaluation (monitor mode).*uid: ..$policy" "$RUN/server.log" | grep "allowed: false"
   done
 }
@@ -59,23 +61,22 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
 @test "policy groups: a denial's message is a cause, warnings and annotations are dropped, and the log has the use of an exemption" {
   jq -n --argjson policy "$(policy_in_protect_mode '{"role": "worker", "exempt": {"users": ["ana"]}}')" '
     {single: $policy, group: {policies: {ours: ($policy | del(.policyMode))}, expression: "ours()", message: "rejected by the group"}}' | start_policy_server groups
-  # review POLICY USER
-  review() {
-    jq --arg user "$2" '.request.userInfo.username = $user | .request.operation = "CREATE" | .request |= del(.oldObject) | .request.object.spec.managedBy = "acme.io/runner"' "$CHANGED" >body.json
-    curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" --data @body.json "$(<"$RUN/groups/url")/validate/$1"
-  }
-  review single ben | jq -e '.response | (.allowed | not) and .status.code == 403 and (.status.message | contains("[managed-by/delegation]")) and .auditAnnotations.denied != null'
-  review group ben | jq -e '.response | (.allowed | not) and .status.code == null and .status.message == "rejected by the group" and .auditAnnotations == null and
+  cp "$ROOT/examples/cluster-specific/09-worker-delegated.json" ana.json
+  sed 's/"ana"/"ben"/' ana.json >ben.json
+  assert_response groups/validate/single @ben.json '(.allowed | not) and .status.code == 403 and (.status.message | contains("[managed-by/delegation]")) and .auditAnnotations.denied != null'
+  assert_response groups/validate/group @ben.json '(.allowed | not) and .status.code == null and .status.message == "rejected by the group" and .auditAnnotations == null and
     (.status.details.causes[0] | .field == "spec.policies.ours" and (.message | contains("[managed-by/delegation]")))'
-  review single ana | jq -e '.response | .allowed and (.warnings[0] | contains("is exempt")) and (.auditAnnotations.exempted | contains("managed-by/delegation"))'
-  review group ana | jq -e '.response | .allowed and .warnings == null and .auditAnnotations == null'
+  assert_response groups/validate/single @ana.json '.allowed and (.warnings[0] | contains("is exempt")) and (.auditAnnotations.exempted | contains("managed-by/delegation"))'
+  assert_response groups/validate/group @ana.json '.allowed and .warnings == null and .auditAnnotations == null'
   grep 'managed-by/delegation would have denied this, but user .*ana.* is exempt' "$RUN/groups.log" >used
   grep 'rejected by the group' used
 }
 
 @test "hostile bodies: rejected, and the next request gets a response" {
-  code() { post "/validate/settings-0" "$1" --output response --write-out '%{http_code}'; }
-  review() { jq -c "$1" "$CHANGED"; }
+  code() { post server/validate/settings-0 "$1" --output response --write-out '%{http_code}'; }
+  repeat() { head -c "$2" /dev/zero | tr '\0' "$1"; }
+  # Prints the request with another value of managedBy: with_value JSON
+  with_value() { sed -f <(printf 's|"acme.io/runner"|%s|' "$1") "$CHANGED"; }
   [ "$(code '{')" -eq 400 ]
   [ "$(code '')" -eq 400 ]
   TYPE=text/plain
@@ -83,19 +84,18 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   unset TYPE
   [ "$(code '{"kind":"AdmissionReview"}')" -eq 422 ]
   # Exceeds the nesting limit of PolicyServer's JSON parser.
-  python3 -c 'import sys; print(sys.stdin.read().replace("DEEP", "[" * 10000 + "]" * 10000))' <<<"$(review '.request.object.spec.managedBy = "DEEP"' | sed 's/"DEEP"/DEEP/')" >deep.json
+  with_value "$(repeat '[' 10000)$(repeat ']' 10000)" >deep.json
   [ "$(code @deep.json)" -eq 400 ]
-  head -c $((2 * 1024 * 1024 + 1)) /dev/zero | tr '\0' ' ' >long.json
+  repeat ' ' $((2 * 1024 * 1024 + 1)) >long.json
   [ "$(code @long.json)" -eq 413 ]
   # The maximum size that PolicyServer accepts.
-  python3 -c 'import sys; body = sys.stdin.read().strip(); print(body.replace("PAD", "x" * (2 * 1024 * 1024 - len(body) + 3)), end="")' \
-    <<<"$(review '.request.object.metadata.annotations = {a: "PAD"}')" >large.json
+  with_value "\"$(repeat x $((2 * 1024 * 1024 - $(with_value '""' | wc -c))))\"" >large.json
   [ "$(wc -c <large.json)" -eq $((2 * 1024 * 1024)) ]
   [ "$(code @large.json)" -eq 200 ]
   jq -e '.response.status.code == 422' response
   # The response doesn't contain a value of the wrong type.
   for value in 5 '{"secret": "x"}' '["secret"]' true; do
-    [ "$(code "$(review ".request.object.spec.managedBy = $value")")" -eq 200 ]
+    [ "$(code "$(with_value "$value")")" -eq 200 ]
     jq -e '.response.status.code == 400' response
     run ! grep secret response
   done
@@ -122,27 +122,29 @@ post() { curl --silent --cacert "$RUN/ca.crt" -H "Content-Type: ${TYPE:-applicat
   nested_job deep 130 | kubectl create -f -
   KUBECONFIG=$(kubeconfig cluster "$POLICY_SERVER")
   jq '{pods: ., strict: (. * {settings: {on_lookup_failure: "deny"}}), ungranted: del(.hostCapabilities)}' <<<"$(pods_policy)" | start_policy_server pods
-  review() {
-    curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/pods/url")/validate/$1" --data "$(jq -n --arg name "$2" '
-      {apiVersion: "v1", kind: "Pod", metadata: {name: "pi-0", namespace: "team-a", ownerReferences: [{apiVersion: "batch/v1", kind: "Job", $name, uid: "1", controller: true}]}, spec: {containers: []}} |
-      {apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: {uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, resource: {group: "", version: "v1", resource: "pods"},
-        operation: "CREATE", userInfo: {username: "system:serviceaccount:kube-system:job-controller"}, name: "pi-0", namespace: "team-a", object: .}}')"
+  # Passes if the response to a pod of a Job satisfies a jq filter: assert_pod POLICY JOB FILTER
+  assert_pod() {
+    assert_response "pods/validate/$1" '{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+      "uid": "1", "operation": "CREATE", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
+      "name": "pi-0", "namespace": "team-a", "userInfo": {"username": "system:serviceaccount:kube-system:job-controller"}, "object": {
+        "apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}, "metadata": {"name": "pi-0", "namespace": "team-a", "ownerReferences": [
+          {"apiVersion": "batch/v1", "kind": "Job", "name": "'"$2"'", "uid": "1", "controller": true}]}}}}' "$3"
   }
-  review_denies() { review "$1" "$2" | jq -e --arg reason "$3" '.response | (.allowed | not) and .status.code == 503 and (.auditAnnotations["lookup-failed"] | contains($reason))'; }
-  review_denies ungranted one "has not been granted access to the 'kubernetes/get_resource' host capability"
-  review_denies pods deep 'recursion limit exceeded'
+  assert_denied() { assert_pod "$1" "$2" "(.allowed | not) and .status.code == 503 and (.auditAnnotations[\"lookup-failed\"] | contains(\"$3\"))"; }
+  assert_denied ungranted one "has not been granted access to the 'kubernetes/get_resource' host capability"
+  assert_denied pods deep 'recursion limit exceeded'
   # PolicyServer logs the whole Job (docs/contributing/upstream/).
   grep --quiet 'kube_client.*secret-in-env' "$RUN/pods.log"
   kubectl --kubeconfig "$RUN/cluster/kubeconfig" delete -f <(yaml_to_json "$ROOT/deploy/pods.yml" | jq 'select(.kind == "ClusterRoleBinding")')
-  retry review_denies pods missing-permission 'is forbidden'
+  retry assert_denied pods missing-permission 'is forbidden'
   stop cluster/kube-apiserver
   # Use another name, because PolicyServer caches lookups.
-  review pods another | jq -e '.response | .allowed and .status == null and (.warnings[0] | startswith("could not look up Job"))'
-  review_denies strict another ServiceError
+  assert_pod pods another '.allowed and .status == null and (.warnings[0] | startswith("could not look up Job"))'
+  assert_denied strict another ServiceError
   # PolicyServer discovers the API before its first lookup.
   restart pods
   retry curl --silent --fail "$(<"$RUN/pods/probe")/readiness"
-  review pods another | jq -e '.response | .allowed and .status == null'
+  assert_pod pods another '.allowed and .status == null'
 }
 
 @test "a module without metadata: PolicyServer does not start" {
@@ -160,8 +162,7 @@ connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
 while data := connection.recv(65536): open("metrics", "ab").write(data)' "$port" 3>&- &
   policy_in_protect_mode | jq '{"counted-policy": .}' |
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port OTEL_METRIC_EXPORT_INTERVAL=1000 start_policy_server metrics --enable-metrics
-  curl --silent --fail --cacert "$RUN/ca.crt" -H "Content-Type: application/json" "$(<"$RUN/metrics/url")/validate/counted-policy" \
-    --data "@$CHANGED"
+  post metrics/validate/counted-policy "@$CHANGED" --fail
   for name in kubewarden_policy_evaluations_total kubewarden_policy_evaluation_latency_milliseconds policy_name request_origin accepted \
     policy_mode mutated resource_request_operation resource_namespace resource_kind counted-policy; do
     LIMIT=75 retry grep --text --quiet "$name" metrics
