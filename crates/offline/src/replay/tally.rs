@@ -148,14 +148,17 @@ impl Tally {
     /// Counts the findings of a request.
     fn count(&mut self, position: &RecordPosition, object: &ObjectRef, request: &EvaluatedRequest) {
         let is_stored = request.operation.is_stored();
-        increment(if is_stored {
-            &mut self.stored_with_findings
-        } else if request.report.decision.is_allowed() {
-            &mut self.warned
+        let report = &request.report;
+        if !report.decision.is_allowed() {
+            increment(&mut self.denied);
+        } else if report.findings.is_empty() && report.warnings.is_empty() {
+            // The step is reported because of parts that were not evaluated.
+        } else if is_stored {
+            increment(&mut self.stored_with_findings);
         } else {
-            &mut self.denied
-        });
-        for finding in &request.report.findings {
+            increment(&mut self.warned);
+        }
+        for finding in &report.findings {
             let key = TallyRowKey {
                 kind: object.kind_and_group(),
                 rule: finding.rule.id(),

@@ -296,6 +296,37 @@ fn chunks_and_restarted_watches_do_not_change_the_results() {
     );
 }
 
+/// Checks that a request without findings, but with a part that was not evaluated, is reported and counts as no warning.
+#[test]
+fn unchecked_parts_are_no_warnings() {
+    let settings = br#"{"rules":{"managed-by/template":"off"}}"#;
+    let evaluator = Evaluator::new(Settings::from_json(settings).unwrap(), None);
+    let job = json!({"name": "a", "template": {"spec": {"managedBy": "acme.io/runner"}}});
+    let set = json!({
+        "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a", "uid": "1"},
+        "spec": {"replicatedJobs": vec![job; 1001]},
+    });
+    let (tally, steps) = replay(evaluator, &[&event("ADDED", &set)]);
+    let [
+        Step {
+            result: StepResult::Evaluated(request),
+            ..
+        },
+    ] = &steps[..]
+    else {
+        panic!("{steps:?}");
+    };
+    assert_eq!(request.report.unchecked.len(), 1);
+    assert_eq!(
+        (
+            tally.evaluated + tally.stored,
+            tally.warned,
+            tally.stored_with_findings
+        ),
+        (1, 0, 0)
+    );
+}
+
 fn event(name: &str, object: &Value) -> String {
     json!({"type": name, "object": object}).to_string() + "\n"
 }
