@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use managed_by_offline::{Document, MalformedText, Path, ValueLocation};
+use managed_by_offline::{Document, MalformedText, Path, SkipReason, ValueLocation};
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -144,6 +144,9 @@ pub(crate) struct Diagnostic {
     /// The suggested replacement, which the message also contains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,
+    /// The reason why a record of a history could not be evaluated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<SkipReason>,
     #[serde(skip)]
     pub(crate) source: Option<Box<SourceLine>>,
 }
@@ -236,6 +239,7 @@ impl Diagnostic {
             column: malformed.column,
             message: malformed.text,
             suggestion: None,
+            reason: None,
             source: None,
         }
     }
@@ -260,6 +264,14 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn with_kind(self, kind: DiagnosticKind) -> Self {
         Self { kind, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn with_reason(self, reason: SkipReason) -> Self {
+        Self {
+            reason: Some(reason),
+            ..self
+        }
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -289,5 +301,21 @@ impl Diagnostic {
             (line, 0) => format!("{}:{line}", self.file),
             (line, column) => format!("{}:{line}:{column}", self.file),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_str, json};
+
+    use super::DiagnosticKind;
+
+    #[test]
+    fn schema_lists_all_kinds() {
+        let schema = managed_by_testing::read("docs/cli.schema.json").unwrap();
+        let schema: Value = from_str(&schema).unwrap();
+        let kinds = DiagnosticKind::ALL.map(|(kind, ..)| kind);
+        let listed = &schema["$defs"]["diagnostic"]["properties"]["kind"]["enum"];
+        assert_eq!(*listed, json!(kinds));
     }
 }

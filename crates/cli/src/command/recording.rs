@@ -120,7 +120,8 @@ impl Errors {
                 _ => format!("{object}: {}", skipped.text),
             };
             let line = usize::try_from(position.line).unwrap_or(usize::MAX);
-            self.report(Diagnostic::new(file, MalformedText::at(line, 0, text)));
+            let error = Diagnostic::new(file, MalformedText::at(line, 0, text));
+            self.report(error.with_reason(skipped.reason));
         }
     }
 
@@ -135,7 +136,7 @@ impl Errors {
             let more = count.saturating_sub(MAX_REPORTED);
             if let Some(file) = self.files.get(source).filter(|_| more > 0) {
                 let text = format!("{} more: {reason}", number(more));
-                self.report(Diagnostic::of_file(file, text));
+                self.report(Diagnostic::of_file(file, text).with_reason(reason));
             }
         }
     }
