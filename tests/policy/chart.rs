@@ -19,15 +19,19 @@ fn chart(file: &str) -> Value {
 #[test]
 fn each_kind_belongs_to_one_project() {
     let projects = chart("files/projects.yaml");
+    let library = chart("files/library.yaml");
     let selects = |selector: &Value, kind: &Kind<'_>| {
-        let lists = |key: &str, name: &str| {
-            let names = selector[key].as_array();
-            names.map(|names| names.iter().any(|n| n == name))
-        };
+        let mut rows = library["kinds"].as_array().unwrap().iter();
+        let row = rows.find(|row| {
+            row["kind"] == kind.name()
+                && row["group"] == kind.group()
+                && row["versions"] == json!(kind.versions())
+        });
+        let versions = selector["versions"].as_array();
         selector["group"] == kind.group()
-            && lists("versions", kind.versions()[0]).unwrap_or(true)
-            && lists("only", kind.name()).unwrap_or(true)
-            && !lists("except", kind.name()).unwrap_or(false)
+            && versions.is_none_or(|versions| versions.iter().any(|v| v == kind.versions()[0]))
+            && (selector["sharesCrd"].is_null()
+                || selector["sharesCrd"] == row.unwrap()["sharesCrd"])
     };
     let mut problems = Vec::new();
     for kind in kinds() {
@@ -47,6 +51,23 @@ fn each_kind_belongs_to_one_project() {
         }
     }
     assert!(problems.is_empty(), "{problems:#?}");
+}
+
+/// The chart ignores an unknown kind in `writesStatusOf`, so that its controllers would not be listed.
+#[test]
+fn projects_write_the_status_of_known_kinds() {
+    let projects = chart("files/projects.yaml");
+    for project in projects.as_array().unwrap() {
+        for name in project["writesStatusOf"].as_array().into_iter().flatten() {
+            let mut known = kinds().iter().filter(|kind| kind.has_status_rules());
+            let name = name.as_str().unwrap();
+            assert!(
+                known.any(|kind| kind.name() == name),
+                "files/projects.yaml: {}: writesStatusOf: no kind {name} with a status",
+                project["name"]
+            );
+        }
+    }
 }
 
 /// `values.yaml` documents the values of each project.

@@ -21,6 +21,7 @@ pub(crate) const LIBRARY: &str = "charts/managed-by-policy/files/library.yaml";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
 struct KindRow<'k> {
     group: &'k str,
     versions: &'k [&'k str],
@@ -34,6 +35,8 @@ struct KindRow<'k> {
     defaulted: bool,
     can_require_delegation: bool,
     status: bool,
+    /// True if another kind has the same `CustomResourceDefinition` name, so that a cluster has only one of them.
+    shares_crd: bool,
     templates: Vec<String>,
     /// Path of the labels of the delegated workloads; [`None`] if users can't set them.
     labels: Option<&'k str>,
@@ -64,6 +67,10 @@ impl<'k> From<&Kind<'k>> for KindRow<'k> {
             defaulted: kind.is_defaulted(),
             can_require_delegation: kind.can_require_delegation(),
             status: kind.has_status_rules(),
+            shares_crd: kinds().iter().any(|other| {
+                (other.group(), other.plural()) == (kind.group(), kind.plural())
+                    && other.versions() != kind.versions()
+            }),
             templates: kind.nested_paths().collect(),
             labels: kind.workload_labels_path(),
             ttl: kind.ttl_path(),
@@ -161,7 +168,7 @@ fn library() -> Result<String> {
     )?;
     let rows = kinds().iter().map(|kind| to_string(&KindRow::from(*kind)));
     list(
-        "Kinds. The path is the one of managedBy, `templates` are further paths that matter, and `pruned` are versions whose schema lacks the field.",
+        "Kinds. The path is the one of managedBy, `templates` are further paths that matter, `pruned` are versions whose schema lacks the field, and kinds with `sharesCrd` have the CustomResourceDefinition name of another kind.",
         "kinds",
         rows.collect::<Result<_, _>>()?,
     )?;

@@ -12,8 +12,8 @@
   {{- range $kind := $all -}}
     {{- range $project.kinds -}}
       {{- $isVersion := or (not .versions) (has (first $kind.versions) .versions) -}}
-      {{- $isName := and (or (not .only) (has $kind.kind .only)) (not (has $kind.kind (default list .except))) -}}
-      {{- if and (eq .group $kind.group) $isVersion $isName -}}{{- $kinds = append $kinds $kind -}}{{- end -}}
+      {{- $isCrd := or (not (hasKey . "sharesCrd")) (eq .sharesCrd $kind.sharesCrd) -}}
+      {{- if and (eq .group $kind.group) $isVersion $isCrd -}}{{- $kinds = append $kinds $kind -}}{{- end -}}
     {{- end -}}
   {{- end -}}
   {{- $projects = append $projects (set $project "kinds" $kinds) -}}
