@@ -111,7 +111,20 @@ fn names(object: &Value) -> impl Iterator<Item = &str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{coverage, literal};
+    use super::{MAX_PATH, MAX_SIZE, coverage, literal};
+
+    /// The chart has the same limits.
+    #[test]
+    fn limits_match_the_template() {
+        let path = "charts/managed-by-policy/templates/validating-admission-policy.yaml";
+        let template = managed_by_testing::read(path).unwrap();
+        for limit in [
+            format!("gt $size {MAX_SIZE} "),
+            format!("path.size() > {MAX_PATH} ?"),
+        ] {
+            assert!(template.contains(&limit), "{path}: no {limit:?}");
+        }
+    }
 
     /// The chart renders the same literal.
     #[test]
