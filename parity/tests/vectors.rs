@@ -12,6 +12,20 @@ use managed_by_parity::vector::{self, Vector};
 use managed_by_parity::{cases, compare, default_release, difference, trace};
 use serde_json::{Value, json};
 
+/// `make parity-random` compares only the releases in the Makefile.
+#[test]
+fn makefile_lists_all_releases() {
+    let makefile = concat!(env!("CARGO_MANIFEST_DIR"), "/../Makefile");
+    let makefile = std::fs::read_to_string(makefile).unwrap();
+    let mut lines = makefile.lines();
+    let releases = lines.find_map(|line| line.strip_prefix("RELEASES := "));
+    let all: Vec<_> = Release::ALL
+        .iter()
+        .map(|release| release.as_str())
+        .collect();
+    assert_eq!(releases, Some(&*all.join(" ")), "RELEASES in the Makefile");
+}
+
 fn vectors() -> Vec<Vector> {
     [vector::all().unwrap(), trace::vectors().unwrap()].concat()
 }
