@@ -3,7 +3,6 @@ import { explain, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { byId, h, svg } from "./dom.js";
 import type { Operation, Input } from "./input.js";
 import type { ReplayRequest, ReplayResponse } from "./replay-worker.js";
-import { uncheckedTexts } from "./verdict.js";
 import { toYaml } from "./yaml.js";
 
 /** Number of bars in the timeline. */
@@ -114,8 +113,7 @@ export class ReplayView {
       const position = lines === undefined ? fraction : (step.line - 1) / Math.max(lines, 1);
       const bar = bars[Math.min(Math.floor(position * BARS), BARS - 1)];
       if (bar !== undefined) {
-        const outcome = outcomeOfStep(step);
-        bar[outcome === "not evaluated" ? "skipped" : outcome] += 1;
+        bar[step.verdict === undefined ? "skipped" : step.verdict.allowed ? "warned" : "denied"] += 1;
       }
     }
     const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
@@ -207,12 +205,11 @@ function yaml(object: object): string {
 
 function stepItem(step: ReplayStep, open: () => void): HTMLElement {
   const { object, verdict } = step;
-  const outcome = outcomeOfStep(step);
-  const kind = { denied: "deny", warned: "warn", "not evaluated": "none" }[outcome];
+  const outcome = verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
+  const kind = verdict === undefined ? "none" : verdict.allowed ? "warn" : "deny";
   const name = [object.kind, [object.namespace, object.name].filter((part) => part !== "").join("/")].join(" ").trim();
   const operation = step.operation === undefined ? "" : `${step.operation.toLowerCase()}${step.subResource === "status" ? " of the status" : ""} `;
-  // A stored object is not denied, so the message of a finding is not a warning.
-  const text = verdict === undefined ? step.message : verdict.message ?? verdict.warnings[0] ?? verdict.findings[0]?.message ?? uncheckedTexts(verdict)[0];
+  const text = verdict?.message ?? verdict?.warnings[0] ?? step.message ?? "";
   return h(
     "li",
     {},
@@ -220,16 +217,8 @@ function stepItem(step: ReplayStep, open: () => void): HTMLElement {
     h("span", { class: "position" }, `line ${step.line}${step.time === undefined ? "" : `, ${step.time}`}`),
     h("span", { class: "operation" }, operation, h("strong", {}, name)),
     verdict !== undefined && h("button", { type: "button", class: "location", onclick: open }, `Open line ${step.line} in the editors`),
-    h("p", { class: "message" }, text ?? ""),
+    h("p", { class: "message" }, text),
   );
-}
-
-/** Returns the outcome of a step. A step without findings is listed because of parts that were not evaluated. */
-function outcomeOfStep({ verdict }: ReplayStep): "denied" | "warned" | "not evaluated" {
-  if (verdict?.allowed === false) {
-    return "denied";
-  }
-  return verdict === undefined || verdict.warnings.length + verdict.findings.length === 0 ? "not evaluated" : "warned";
 }
 
 /** Formats a number with its noun: `1 line`, `2 lines`. */

@@ -6,11 +6,6 @@ export function outcomeOf(verdict: Verdict): "Allowed" | "Warned" | "Denied" {
   return verdict.allowed ? (verdict.warnings.length > 0 ? "Warned" : "Allowed") : "Denied";
 }
 
-/** Describes the parts of a request that were not evaluated, each with its path and the package's reason. */
-export function uncheckedTexts({ unchecked }: Verdict): string[] {
-  return unchecked.map(({ path, reason }) => `${path === "" ? "" : `${path}: `}not checked (${reason})`);
-}
-
 /** Returns the verdict of a release, with the positions in `evaluated.verdict`; or `evaluated.verdict` itself if there is none for the release, as for `settings`. */
 export function verdictOf(evaluated: ObjectVerdict, release: string): Verdict {
   const chosen = evaluated.releases?.find((entry) => entry.release === release)?.verdict;

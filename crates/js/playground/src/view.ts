@@ -4,7 +4,7 @@ import { type Entry, type Evaluation, MAX_LISTED } from "./evaluation.js";
 import { h, inlineMarkdown, markdown } from "./dom.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
 import { stateDiagram } from "./state-diagram.js";
-import { outcomeOf, uncheckedTexts } from "./verdict.js";
+import { outcomeOf } from "./verdict.js";
 
 export interface Actions {
   /** Shows the position of a finding in the editor. */
@@ -38,13 +38,11 @@ export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, rele
     ...(evaluated.note === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.note}.`)]),
     ...problems(evaluation, actions),
     findings(verdict.findings, actions),
-    ...uncheckedParts(verdict),
     ...(transitions === undefined ? [] : [section("State transition", stateDiagram(transitions))]),
     ...audit(verdict),
   );
   const count = verdict.findings.length;
-  const unchecked = uncheckedTexts(verdict).map((text) => ` ${text}.`);
-  return `${outcome === "Warned" ? "Allowed with a warning" : outcome}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}${unchecked.join("")}`;
+  return `${outcome === "Warned" ? "Allowed with a warning" : outcome}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
 }
 
 function showNoVerdict(parent: HTMLElement, evaluation: Evaluation, actions: Actions): string {
@@ -155,12 +153,6 @@ function findings(found: Finding[], actions: Actions): HTMLElement {
     return section("Findings", h("p", { class: "none" }, "No findings."));
   }
   return section(found.length === 1 ? "Finding" : `${found.length} findings`, ...found.map((finding, index) => findingCard(finding, index === 0, actions)));
-}
-
-/** Lists the parts that were not evaluated: without findings, only the other parts are fine. */
-function uncheckedParts(verdict: Verdict): HTMLElement[] {
-  const items = uncheckedTexts(verdict).map((text) => h("li", {}, text));
-  return items.length === 0 ? [] : [section("Not evaluated", h("ul", { class: "unchecked" }, ...items))];
 }
 
 function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLElement {

@@ -97,19 +97,6 @@ test("an update is evaluated against the old object, and shows the changes", asy
   });
 });
 
-test("a change that only kube-apiserver can decide is listed as not evaluated", async () => {
-  await onPage(async (page) => {
-    const job = (label) => `${JOB}  suspend: true\n  template: {metadata: {labels: {app: ${label}}}, spec: {containers: [{name: main, image: a}]}}\n`;
-    await paste(page, job("a"));
-    assert.match(await outcome(page), /^Allowed/);
-    assert.equal(await page.locator(".unchecked").count(), 0);
-    await select(page, "#operation", "update");
-    await paste(page, job("b"));
-    assert.match(await outcome(page), /^Allowed/);
-    assert.deepEqual(await page.locator(".unchecked li").allInnerTexts(), ["spec.template: not checked (only-api-server-validates)"]);
-  });
-});
-
 test("releases and states of a Job are displayed", async () => {
   await onPage(async (page) => {
     await select(page, "#example", "status/03-terminal-condition-taken-back");

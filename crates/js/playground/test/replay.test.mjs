@@ -38,16 +38,6 @@ test("the chart of a replay has axes", async () => {
   });
 });
 
-test("a record without its previous state is listed as not evaluated", async () => {
-  const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion: "1" }, spec: { managedBy: "a.io/x" } };
-  await onPage(async (page) => {
-    await page.setInputFiles("#file", { name: "jobs.ndjson", mimeType: "text/plain", buffer: Buffer.from(`${JSON.stringify({ type: "MODIFIED", object: job })}\n`) });
-    const step = page.locator(".steps li");
-    assert.equal(await step.locator(".badge").innerText(), "not evaluated");
-    assert.equal(await step.locator(".message").innerText(), "the first record is an update: the previous state is missing");
-  });
-});
-
 test("a step can be opened from every input format", async () => {
   const state = (version, failed) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion: version }, spec: { managedBy: "a.io/x" }, status: { failed } });
   const [before, now] = [state("1", 2), state("2", 1)];
