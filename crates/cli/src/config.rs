@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use managed_by::nearest;
-use managed_by_offline::ValueLocation;
+use managed_by_offline::{ReleaseSelector, ValueLocation};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -16,7 +16,6 @@ use crate::args::{
 use crate::diagnostic::{Diagnostic, span_and_source};
 use crate::exit::CliError;
 use crate::input::Input;
-use crate::release::ReleaseSelector;
 
 /// Pattern of releases, for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
 #[cfg(test)]

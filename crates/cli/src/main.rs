@@ -21,7 +21,6 @@ mod interrupt;
 mod kustomize;
 mod output;
 mod recording;
-mod release;
 mod report;
 mod result;
 mod status;

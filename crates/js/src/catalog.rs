@@ -1,10 +1,12 @@
 //! Rules, kinds and releases as data. The generator writes them to the package as JSON, so that it returns them without calling the
 //! module.
 
-use managed_by::{FieldLocation, Release, RuleSource, ValueConstraint};
+use managed_by::{FieldLocation, Release, ReleaseSet, RuleSource, ValueConstraint};
 use serde::Serialize;
 use serde_json::Value;
 use ts_rs::TS;
+
+use crate::verdict::release_names;
 
 /// A rule.
 #[derive(Debug, Clone, Serialize, TS)]
@@ -34,12 +36,19 @@ pub struct RulePage {
     /// The rule.
     #[serde(flatten)]
     pub rule: Rule,
+    /// `releases` as text: `1.31 to 1.37`.
+    pub release_range: String,
     /// Description of the check and its reason.
     pub text: &'static str,
     /// Advice for fixing a finding.
     pub fix: &'static str,
     /// Source of the rule: a function of kube-apiserver, an API comment, an observation.
     pub source: String,
+    /// Option of kube-apiserver's validation that turns the rule on, if the rule has one. For the status of a Job, the feature gate
+    /// `JobManagedBy` sets it, which is on by default from 1.32 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub option: Option<&'static str>,
     /// Intentional deviation from kube-apiserver.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -107,19 +116,22 @@ pub fn rules() -> serde_json::Result<Vec<RulePage>> {
 fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
     let docs = rule.documentation();
     let releases = Release::ALL.iter().copied();
-    let rule_releases = releases.filter(|release| rule.exists_in(*release));
-    let (source, deviation) = match *rule.source() {
+    let rule_releases: ReleaseSet = releases
+        .filter(|release| rule.exists_in(*release))
+        .collect();
+    let (source, option, deviation) = match *rule.source() {
         RuleSource::Upstream {
             function,
             option,
             deviation,
             ..
         } => {
-            let option = option.map(|option| format!(" with `{option}`"));
-            let option = option.unwrap_or_default();
-            (format!("kube-apiserver: `{function}`{option}"), deviation)
+            let suffix = option.map(|option| format!(" with `{option}`"));
+            let suffix = suffix.unwrap_or_default();
+            let source = format!("kube-apiserver: `{function}`{suffix}");
+            (source, option, deviation)
         }
-        RuleSource::Policy { source } => (source.to_owned(), None),
+        RuleSource::Policy { source } => (source.to_owned(), None, None),
     };
     Ok(RulePage {
         rule: Rule {
@@ -128,11 +140,13 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
             enforcement: rule.default_enforcement().as_str(),
             upstream: rule.is_upstream(),
             cluster_specific: rule.is_cluster_specific(),
-            releases: rule_releases.map(Release::as_str).collect(),
+            releases: release_names(rule_releases),
         },
+        release_range: rule_releases.to_string(),
         text: docs.text,
         fix: docs.fix,
         source,
+        option,
         deviation,
         accepted: example(docs.accepted)?,
         rejected: example(docs.rejected)?,
@@ -173,10 +187,10 @@ fn row(kind: &managed_by::Kind<'static>) -> Kind {
     }
 }
 
-/// Returns the supported Kubernetes releases, oldest first.
-pub fn releases() -> Vec<&'static str> {
+/// Returns the supported Kubernetes releases, oldest first, each with the patch releases that it stands for.
+pub fn releases() -> Vec<(&'static str, String)> {
     Release::ALL
         .iter()
-        .map(|release| release.as_str())
+        .map(|release| (release.as_str(), ReleaseSet::from(*release).to_string()))
         .collect()
 }

@@ -21,7 +21,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub use error::{Error, ErrorCode, SettingsProblem};
 pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, TextError};
 pub use position::Position;
-pub use replay::{ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
+pub use replay::{Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;
 pub use verdict::{Finding, ReviewVerdict};
 

@@ -3,7 +3,7 @@
 use managed_by::{ReleaseSet, Settings};
 use managed_by_offline::replay::{ObjectRef, RecordPosition, StepResult, TallyRow, TallyRowKey};
 use managed_by_offline::{
-    Evaluator, Replay, SkipReason, Step, Tally, complete_len, split_documents,
+    Evaluator, Operation, Replay, SkipReason, Step, Tally, complete_len, split_documents,
 };
 use self_cell::self_cell;
 use serde::Serialize;
@@ -31,7 +31,8 @@ pub struct Replayer {
     lines: u64,
 }
 
-/// An entry in the result of a replay: a request with findings, or a document that could not be reviewed.
+/// An entry in the result of a replay: a request with findings, a write that the API server rejected, or a document that could not
+/// be reviewed.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
@@ -45,9 +46,12 @@ pub struct ReplayStep {
     pub time: Option<String>,
     /// Name of the object. Unknown parts are empty.
     pub object: ObjectRef,
-    /// Operation of the request.
+    /// Operation of the request; `DELETE` only if the API server rejected it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional, type = "\"CREATE\" | \"UPDATE\""))]
+    #[cfg_attr(
+        feature = "package",
+        ts(optional, type = "\"CREATE\" | \"UPDATE\" | \"DELETE\"")
+    )]
     pub operation: Option<&'static str>,
     /// Subresource of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +66,11 @@ pub struct ReplayStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub username: Option<String>,
+    /// The API server's response to a write that it rejected. `verdict` is then the verdict on the object that the client sent, or
+    /// `message` the reason why it could not be reviewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub rejection: Option<Rejection>,
     /// Verdict, if the request could be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -74,6 +83,16 @@ pub struct ReplayStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
+}
+
+/// Response of the API server to a write that it rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+pub struct Rejection {
+    /// HTTP status.
+    pub code: u16,
+    /// Message; empty if the response has none.
+    pub message: String,
 }
 
 /// Totals of a history.
@@ -117,9 +136,12 @@ pub struct ReplayCounts {
     /// Documents that could not be reviewed.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub skipped: u64,
-    /// Writes that the API server had denied.
+    /// Writes that the API server rejected. They do not count as requests.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub rejected: u64,
+    /// Rejections for a reason that may have passed: a conflict, a missing object, an overloaded server. They are not steps.
+    #[cfg_attr(feature = "package", ts(type = "number"))]
+    pub transient_rejections: u64,
     /// Objects that were not deleted.
     pub live: usize,
 }
@@ -238,18 +260,26 @@ impl ReplayStep {
             sub_resource: None,
             stored: None,
             username: None,
+            rejection: None,
             verdict: None,
             skipped: None,
             message: None,
         };
         match step.result {
             StepResult::Evaluated(request) => {
-                entry.operation = Some(request.operation.as_str());
-                entry.stored = request.operation.is_stored().then_some(true);
-                entry.sub_resource =
-                    Some(request.operation.subresource()).filter(|sub| !sub.is_empty());
+                entry.set_operation(request.operation);
                 entry.username = request.user;
                 entry.verdict = Some(ReviewVerdict::new(request.report));
+            }
+            StepResult::Rejected(request) => {
+                entry.set_operation(request.operation);
+                entry.username = request.user;
+                let (code, message) = (request.code, request.message);
+                entry.rejection = Some(Rejection { code, message });
+                match request.report {
+                    Ok(report) => entry.verdict = Some(ReviewVerdict::new(report)),
+                    Err(reason) => entry.message = Some(reason),
+                }
             }
             StepResult::Skipped(skipped) => {
                 entry.skipped = Some(skipped.reason);
@@ -257,6 +287,12 @@ impl ReplayStep {
             }
         }
         entry
+    }
+
+    fn set_operation(&mut self, operation: Operation) {
+        self.operation = Some(operation.as_str());
+        self.stored = operation.is_stored().then_some(true);
+        self.sub_resource = Some(operation.subresource()).filter(|sub| !sub.is_empty());
     }
 }
 
@@ -273,6 +309,7 @@ impl ReplayTally {
                 stored_with_findings: tally.stored_with_findings,
                 skipped: tally.skipped_count(),
                 rejected: tally.rejected,
+                transient_rejections: tally.transient_rejections,
                 live,
             },
             rows: tally.rows.iter().map(ReplayRow::new).collect(),

@@ -45,6 +45,10 @@ pub struct Finding {
     /// The finding.
     #[serde(flatten)]
     pub reported: ReportedFinding,
+    /// `releases` as text: `1.30 to 1.31, 1.33 from 1.33.6`.
+    #[serde(rename = "releaseRange", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub release_range: Option<String>,
     /// Position in the text, for `lint` and `diff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -69,6 +73,7 @@ impl ReviewVerdict {
             release_verdicts: _,
         } = report;
         let findings = findings.into_iter().map(|reported| Finding {
+            release_range: reported.releases.map(|releases| releases.to_string()),
             reported,
             position: None,
         });

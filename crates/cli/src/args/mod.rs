@@ -9,9 +9,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{Enforcement, nearest, nearest_name, rule, rules};
+use managed_by_offline::ReleaseSelector;
 use managed_by_offline::profile::{PROFILES, Profile, profile};
-
-use crate::release::ReleaseSelector;
 
 pub(crate) use status::{StatusArgs, StatusOutput};
 

@@ -12,7 +12,7 @@ use managed_by_offline::replay::RecordedChange;
 use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
 
 use super::recording::{Errors, Recording};
-use super::settings::ResolvedSettings;
+use super::settings::{ResolvedSettings, release_notes};
 use crate::args::{ConformanceArgs, ConformanceOutput, Output};
 use crate::conformance::{ConformanceReport, ReportBuilder, WriteLocation};
 use crate::exit::{CliError, ExitStatus};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
         .generated_at(generated_at()?)
         .recordings(recording.files.iter().map(|name| &**name));
     if let Some(kubernetes) = &args.kubernetes {
-        output::print_diagnostics(&kubernetes.notes);
+        output::print_diagnostics(&release_notes(kubernetes));
         builder = builder.releases(kubernetes.selection.releases());
     }
     let mut replay = Replay::new(Evaluator::new(settings, None));

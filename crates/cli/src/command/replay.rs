@@ -81,6 +81,8 @@ fn to_request_result(step: Step, files: &[Arc<str>], errors: &mut Errors) -> Opt
             errors.report_skipped(&step.position, &step.object, &skipped);
             return None;
         }
+        // The totals count rejected writes, and `conformance` shows them.
+        StepResult::Rejected(_) => return None,
         StepResult::Evaluated(request) => request,
     };
     let file = files.get(step.position.source)?;

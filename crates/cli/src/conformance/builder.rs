@@ -188,7 +188,7 @@ impl<'s> ReportBuilder<'s> {
         };
         let old = tracked.last.clone();
         let sent = rejected
-            .request_object
+            .request_object()
             .and_then(|json| serde_json::from_str(json).ok());
         let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
         let is_status = rejected.operation == Operation::UpdateStatus;

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use managed_by_js::catalog::{Example, Kind, Rule, RulePage, kinds, releases, rules};
 use managed_by_js::{
-    Finding, Lint, ObjectVerdict, Position, ReleaseVerdict, ReplayCounts, ReplayRow, ReplayStep,
-    ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, TextError,
+    Finding, Lint, ObjectVerdict, Position, Rejection, ReleaseVerdict, ReplayCounts, ReplayRow,
+    ReplayStep, ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, TextError,
 };
 use managed_by_offline::SkipReason;
 use managed_by_offline::replay::ObjectRef;
@@ -86,6 +86,7 @@ fn typescript_types() -> Result<String> {
     add!(Lint, ObjectVerdict, ReleaseVerdict, TextError);
     add!(
         ReplayStep,
+        Rejection,
         SkipReason,
         ObjectRef,
         ReplayTally,

@@ -1,7 +1,7 @@
 import catalog from "../generated/catalog.json" with { type: "json" };
 import type { Settings } from "../generated/settings.js";
 import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
-import { ManagedByError } from "./error.js";
+import { invalidArgument, ManagedByError } from "./error.js";
 import { callModule, parseResponse, toText } from "./module.js";
 import { nearest } from "./suggest.js";
 import { parseOptions } from "./options.js";
@@ -145,7 +145,21 @@ export function settingsSchema(): Record<string, unknown> {
 
 /** Returns the supported values of `kubernetes_version`, oldest first. */
 export function releases(): string[] {
-  return [...catalog.releases];
+  return (catalog.releases as [string, string][]).map(([release]) => release);
+}
+
+/**
+ * Returns the patch releases that a release stands for: `1.33.3 to 1.33.5` for `1.33.5`.
+ *
+ * @param release a release from `releases()`
+ * @throws {ManagedByError} `ERR_INVALID_ARGUMENT`
+ */
+export function releaseRange(release: string): string {
+  const range = (catalog.releases as [string, string][]).find(([name]) => name === release)?.[1];
+  if (range === undefined) {
+    throw invalidArgument("release", `expected one of ${releases().join(", ")}`);
+  }
+  return range;
 }
 
 /** Returns a copy of all rule pages, so that callers cannot modify the original. */

@@ -27,6 +27,8 @@ export interface Entry {
   /** First message, or the reason why the object is not evaluated. */
   message: string;
   findings: Finding[];
+  /** True if a part of the object was not evaluated. */
+  isIncomplete: boolean;
   /** Position of the document. */
   from: number;
   to: number;
@@ -231,16 +233,16 @@ function summarize({ objects, errors, unsupported }: Response, input: Input): Do
     const about = { kind: request.kind.kind, name: request.name ?? "", isStatus: request.subResource === "status" };
     const reason = rejectionReason(request.object, input.operation === "create" ? undefined : request.oldObject);
     if (reason !== undefined) {
-      return { ...about, outcome: "Not evaluated", message: reason, findings: [] };
+      return { ...about, outcome: "Not evaluated", message: reason, findings: [], isIncomplete: true };
     }
     const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
-    return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings: verdict.findings };
+    return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings: verdict.findings, isIncomplete: verdict.unchecked.length > 0 };
   });
   for (const kind of unsupported) {
-    entries.push({ kind, name: "", isStatus: false, outcome: "Not evaluated", message: `The policy does not support ${kind}: it allows the object, with a warning.`, findings: [] });
+    entries.push({ kind, name: "", isStatus: false, outcome: "Not evaluated", message: `The policy does not support ${kind}: it allows the object, with a warning.`, findings: [], isIncomplete: true });
   }
   if (entries.length === 0 && problems[0] !== undefined) {
-    entries.push({ kind: "", name: "", isStatus: false, outcome: "Invalid input", message: problems[0].message, findings: [] });
+    entries.push({ kind: "", name: "", isStatus: false, outcome: "Invalid input", message: problems[0].message, findings: [], isIncomplete: true });
   }
   return { entries, problems };
 }

@@ -28,13 +28,14 @@ export async function findStepObjects(lines: AsyncIterable<string>, step: Replay
     const document = text;
     text = "";
     // Most documents contain other objects. Parsing them as JSON would be slow.
-    if (!document.includes(JSON.stringify(step.object.name))) {
+    if (step.object.name !== "" && !document.includes(JSON.stringify(step.object.name))) {
       continue;
     }
-    const object = objectIn(document);
-    if (object === undefined || !isObjectOf(object, step)) {
+    const recorded = recordIn(document, step);
+    if (recorded === undefined || (recorded.isRejected && firstLine < step.line)) {
       continue;
     }
+    const { object } = recorded;
     if (firstLine >= step.line) {
       return { after: object, before };
     }
@@ -43,20 +44,29 @@ export async function findStepObjects(lines: AsyncIterable<string>, step: Replay
   return undefined;
 }
 
-/** Returns the object of a watch event or an audit event, or a plain object. */
-function objectIn(text: string): Document | undefined {
+/** Returns the step's object in a watch event, an audit event or a plain object. A rejected write contains the object that the client sent. */
+function recordIn(text: string, step: ReplayStep): { object: Document; isRejected: boolean } | undefined {
   try {
     const document = JSON.parse(text) as Document;
-    const object = document["responseObject"] ?? document["requestObject"] ?? document["object"] ?? document;
-    return typeof object === "object" && object !== null ? (object as Document) : undefined;
+    const isRejected = Number((document["responseStatus"] as Document | undefined)?.["code"]) >= 400;
+    const object = isRejected ? sentObject(document, step) : (document["responseObject"] ?? document["requestObject"] ?? document["object"] ?? document);
+    const isOfStep = typeof object === "object" && object !== null && isObjectOf(object as Document, step);
+    return isOfStep ? { object: object as Document, isRejected } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Returns the object that a client sent, with what it may omit because the URL of its request contains it. */
+function sentObject({ requestObject, objectRef }: Document, { object: { kind } }: ReplayStep): Document {
+  const { metadata, ...sent } = requestObject as Document;
+  const { apiGroup, apiVersion, namespace, name } = objectRef as Document;
+  return { apiVersion: apiGroup === undefined ? apiVersion : `${String(apiGroup)}/${String(apiVersion)}`, kind, ...sent, metadata: { namespace, name, ...(metadata as Document) } };
 }
 
 function isObjectOf(candidate: Document, { object }: ReplayStep): boolean {
   const { name, namespace } = (candidate["metadata"] ?? {}) as Document;
   const apiVersion = String(candidate["apiVersion"]);
   const group = apiVersion.includes("/") ? apiVersion.split("/", 1)[0] : "";
-  return group === object.group && candidate["kind"] === object.kind && name === object.name && (namespace ?? "") === object.namespace;
+  return group === object.group && candidate["kind"] === object.kind && (name ?? "") === object.name && (namespace ?? "") === object.namespace;
 }

@@ -1,7 +1,7 @@
 // The page: input on the left, result on the right, updated as you type.
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import { type AdmissionRequest, explain, kinds, releases, rules, settingsSchema } from "managed-by/web";
+import { type AdmissionRequest, explain, kinds, releaseRange, releases, rules, settingsSchema } from "managed-by/web";
 import { schemaCompletionSource } from "./completion.js";
 import { byId } from "./dom.js";
 import { documentAt, documentsOf } from "./documents.js";
@@ -16,7 +16,7 @@ import { forget, save, loadSaved } from "./saved.js";
 import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
 import { NARROW } from "./state-diagram.js";
 import { restoreTheme, switchThemeWith } from "./theme.js";
-import { releaseRange, showEvaluation, showFailure } from "./view.js";
+import { showEvaluation, showFailure } from "./view.js";
 import { toYaml } from "./yaml.js";
 
 restoreTheme();
@@ -83,7 +83,7 @@ function readInput(): Input {
 
 /** Fills the list of releases, newest first. The last option evaluates the settings unchanged. */
 function fillReleases(): void {
-  release.replaceChildren(...releases().reverse().map((name) => new Option(releaseRange([name]), name)), new Option("", SETTINGS));
+  release.replaceChildren(...releases().reverse().map((name) => new Option(releaseRange(name), name)), new Option("", SETTINGS));
   release.value = NEWEST;
 }
 

@@ -11,6 +11,7 @@ const BARS = 120;
 const LISTED = 200;
 
 interface Bar {
+  /** Denied by the policy, or rejected by the API server. */
   denied: number;
   warned: number;
   skipped: number;
@@ -113,11 +114,11 @@ export class ReplayView {
       const position = lines === undefined ? fraction : (step.line - 1) / Math.max(lines, 1);
       const bar = bars[Math.min(Math.floor(position * BARS), BARS - 1)];
       if (bar !== undefined) {
-        bar[step.verdict === undefined ? "skipped" : step.verdict.allowed ? "warned" : "denied"] += 1;
+        bar[isDenial(step) ? "denied" : step.verdict === undefined ? "skipped" : "warned"] += 1;
       }
     }
     const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
-    const label = `Denied, warned and not evaluated requests over the file, from ${ticks[0]} to ${ticks.at(-1)}. The highest bar is ${highest}.`;
+    const label = `Denied or rejected, warned and not evaluated requests over the file, from ${ticks[0]} to ${ticks.at(-1)}. The highest bar is ${highest}.`;
     const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": label });
     bars.forEach((bar, index) => {
       let y = 62;
@@ -144,6 +145,7 @@ export class ReplayView {
       total(counts.evaluated, "evaluated"),
       total(counts.denied, "denied", "denied"),
       total(counts.warned, "warned", "warned"),
+      total(counts.rejected, "rejected by the API server"),
       total(counts.skipped, "not evaluated"),
       total(counts.live, "objects at the end"),
     );
@@ -151,13 +153,15 @@ export class ReplayView {
     if (rows.length > 0) {
       parts.push(table(summary, release));
     }
+    if (counts.transientRejections > 0) {
+      parts.push(h("p", { class: "note" }, `${counts.transientRejections.toLocaleString("en")} of the rejected writes are not listed: conflicts, missing objects and errors of the server, which correct controllers get too.`));
+    }
     if (unsupported.length > 0) {
       parts.push(h("p", { class: "note" }, `Unsupported kinds: ${unsupported.join(", ")}.`));
     }
     if (this.#steps.length > 0) {
       // List denials first, because there may be thousands of warnings.
-      const isDenial = ({ step }: { step: ReplayStep }): boolean => step.verdict?.allowed === false;
-      const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((step) => !isDenial(step))];
+      const ordered = [...this.#steps.filter(({ step }) => isDenial(step)), ...this.#steps.filter(({ step }) => !isDenial(step))];
       const shown = ordered.slice(0, LISTED).map(({ step }) => stepItem(step, () => this.#showStep(step)));
       const rest = this.#steps.length - shown.length;
       parts.push(h("h3", {}, "Findings"), h("ol", { class: "steps" }, ...shown));
@@ -196,6 +200,11 @@ function table(summary: ReplaySummary, release?: string): HTMLElement {
   return h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows));
 }
 
+/** Returns true if the policy denies a write, or the API server rejected it. */
+function isDenial({ verdict, rejection }: ReplayStep): boolean {
+  return rejection !== undefined || verdict?.allowed === false;
+}
+
 /** Formats an object as YAML without `managedFields`. */
 function yaml(object: object): string {
   const { metadata, ...others } = object as { metadata?: Record<string, unknown> };
@@ -204,12 +213,13 @@ function yaml(object: object): string {
 }
 
 function stepItem(step: ReplayStep, open: () => void): HTMLElement {
-  const { object, verdict } = step;
-  const outcome = verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
-  const kind = verdict === undefined ? "none" : verdict.allowed ? "warn" : "deny";
+  const { object, verdict, rejection } = step;
+  const outcome = rejection !== undefined ? "rejected" : verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
+  const kind = isDenial(step) ? "deny" : verdict === undefined ? "none" : "warn";
   const name = [object.kind, [object.namespace, object.name].filter((part) => part !== "").join("/")].join(" ").trim();
   const operation = step.operation === undefined ? "" : `${step.operation.toLowerCase()}${step.subResource === "status" ? " of the status" : ""} `;
   const text = verdict?.message ?? verdict?.warnings[0] ?? step.message ?? "";
+  const texts = rejection === undefined ? [text] : [`The API server answered ${rejection.code}: ${rejection.message || "no message"}`, evaluationOfRejected(step)];
   return h(
     "li",
     {},
@@ -217,8 +227,20 @@ function stepItem(step: ReplayStep, open: () => void): HTMLElement {
     h("span", { class: "position" }, `line ${step.line}${step.time === undefined ? "" : `, ${step.time}`}`),
     h("span", { class: "operation" }, operation, h("strong", {}, name)),
     verdict !== undefined && h("button", { type: "button", class: "location", onclick: open }, `Open line ${step.line} in the editors`),
-    h("p", { class: "message" }, text),
+    ...texts.map((text) => h("p", { class: "message" }, text)),
   );
+}
+
+/** Describes the evaluation of the object that a client sent in a rejected write. */
+function evaluationOfRejected({ verdict, message }: ReplayStep): string {
+  if (verdict === undefined) {
+    return `Not evaluated: ${message ?? ""}`;
+  }
+  if (!verdict.allowed) {
+    return `The policy denies it too: ${verdict.message ?? ""}`;
+  }
+  const notes = [...verdict.warnings, ...verdict.unchecked.map(({ path, reason }) => `not evaluated: ${path === "" ? "" : `${path}: `}${reason}`)];
+  return `The policy allows it${notes.length === 0 ? "" : `, with warnings: ${notes.join("; ")}`}.`;
 }
 
 /** Formats a number with its noun: `1 line`, `2 lines`. */

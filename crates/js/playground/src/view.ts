@@ -1,7 +1,8 @@
 // The result panel: objects, verdict, kubectl output, findings with their rules, releases and state diagram.
-import { explain, type Finding, type ObjectVerdict, releases as allReleases, type Verdict } from "managed-by/web";
-import { type Entry, type Evaluation, MAX_LISTED } from "./evaluation.js";
+import { explain, type Finding, type ObjectVerdict, releaseRange, type Verdict } from "managed-by/web";
+import { type Entry, type Evaluation, MAX_LISTED, type Outcome } from "./evaluation.js";
 import { h, inlineMarkdown, markdown } from "./dom.js";
+import { type Answer, answerOf } from "./answer.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
 import { stateDiagram } from "./state-diagram.js";
 import { outcomeOf } from "./verdict.js";
@@ -29,20 +30,25 @@ export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, rele
   }
   const { verdict } = evaluated;
   const outcome = outcomeOf(verdict);
+  const answer = answerOf(evaluated.request, verdict, evaluated.stored === true, release);
+  const overall = overallOutcome(evaluation);
+  const isIncomplete = verdict.unchecked.length > 0 || evaluation.problems.length > 0;
   fillPanel(
     parent,
     ...entryList(evaluation, actions),
-    headline(outcome, evaluated, release),
+    headline(outcome, evaluated, { release, answer, isIncomplete, isOne: overall === undefined }),
     ...releases(evaluated, release, actions),
-    terminal(evaluated),
+    terminal(evaluated, answer),
     ...(evaluated.note === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.note}.`)]),
     ...problems(evaluation, actions),
+    ...notEvaluated(verdict),
     findings(verdict.findings, actions),
     ...(transitions === undefined ? [] : [section("State transition", stateDiagram(transitions))]),
     ...audit(verdict),
   );
   const count = verdict.findings.length;
-  return `${outcome === "Warned" ? "Allowed with a warning" : outcome}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
+  const text = `${outcome === "Warned" ? "Allowed with a warning" : outcome}${isIncomplete ? ", not completely evaluated" : ""}`;
+  return `${overall === undefined ? text : `${overall}: ${summaryOf(evaluation)} This object: ${text.toLowerCase()}`}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
 }
 
 function showNoVerdict(parent: HTMLElement, evaluation: Evaluation, actions: Actions): string {
@@ -59,7 +65,8 @@ function showNoVerdict(parent: HTMLElement, evaluation: Evaluation, actions: Act
     h("div", { class: "headline none" }, h("p", { class: "outcome" }, outcome), h("p", { class: "subject" }, text)),
     ...problems(evaluation, actions),
   );
-  return `${outcome}. ${text}`;
+  const overall = overallOutcome(evaluation);
+  return `${overall === undefined ? outcome : `${overall}: ${summaryOf(evaluation)} This object: ${outcome.toLowerCase()}`}. ${text}`;
 }
 
 /** Shows that the policy cannot evaluate anything, and why. */
@@ -78,10 +85,40 @@ function fillPanel(parent: HTMLElement, ...children: HTMLElement[]): void {
   }
 }
 
-/** Lists the objects of the input, if there are several. Long lists omit the `Allowed` ones, except the current one. */
-function entryList({ entries, counts, current }: Evaluation, actions: Actions): HTMLElement[] {
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (total < 2) {
+function totalOf({ counts }: Evaluation): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Returns the outcome of all objects, if there are several: the worst one. */
+function overallOutcome(evaluation: Evaluation): string | undefined {
+  const { counts, entries, problems } = evaluation;
+  if (totalOf(evaluation) < 2) {
+    return undefined;
+  }
+  const has = (outcome: Outcome): boolean => (counts[outcome] ?? 0) > 0;
+  if (has("Denied")) {
+    return "Denied";
+  }
+  const isIncomplete = has("Not evaluated") || has("Invalid input") || problems.length > 0 || entries.some((entry) => entry.isIncomplete);
+  return isIncomplete ? "Not completely evaluated" : has("Warned") ? "Allowed with warnings" : "Allowed";
+}
+
+/** Summarizes the outcomes of several objects: `3 objects: 1 denied, 2 allowed.` */
+function summaryOf(evaluation: Evaluation): string {
+  const texts = (["Denied", "Warned", "Allowed", "Not evaluated", "Invalid input"] as const).flatMap((outcome) => {
+    const count = evaluation.counts[outcome] ?? 0;
+    return count === 0 ? [] : [`${count.toLocaleString("en")} ${outcome.toLowerCase()}`];
+  });
+  return `${totalOf(evaluation).toLocaleString("en")} objects: ${texts.join(", ")}.`;
+}
+
+const OVERALL_CLASSES: Record<string, string> = { Denied: "denied", Allowed: "allowed", "Allowed with warnings": "warned" };
+
+/** Shows the outcome of all objects in the input, and lists them, if there are several. Long lists omit the `Allowed` ones, except the current one. */
+function entryList(evaluation: Evaluation, actions: Actions): HTMLElement[] {
+  const { entries, current } = evaluation;
+  const overall = overallOutcome(evaluation);
+  if (overall === undefined) {
     return [];
   }
   const items = entries.map((entry) => {
@@ -96,34 +133,43 @@ function entryList({ entries, counts, current }: Evaluation, actions: Actions): 
     );
     return h("li", {}, button);
   });
-  const texts = (["Denied", "Warned", "Allowed", "Not evaluated", "Invalid input"] as const).flatMap((outcome) => {
-    const count = counts[outcome] ?? 0;
-    return count === 0 ? [] : [`${count.toLocaleString("en")} ${outcome.toLowerCase()}`];
-  });
-  const limit = total > MAX_LISTED ? ` The list shows at most ${MAX_LISTED} objects, and omits allowed ones.` : "";
-  const summary = `${total.toLocaleString("en")} objects: ${texts.join(", ")}.${limit}`;
-  return [h("nav", { class: "entries", "aria-label": "Objects in the input" }, h("p", {}, summary), h("ol", {}, ...items))];
+  const limit = totalOf(evaluation) > MAX_LISTED ? ` The list shows at most ${MAX_LISTED} objects, and omits allowed ones.` : "";
+  const head = h("div", { class: `headline overall ${OVERALL_CLASSES[overall] ?? "none"}` }, h("p", { class: "outcome" }, overall), h("p", { class: "subject" }, `${summaryOf(evaluation)}${limit}`));
+  return [head, h("nav", { class: "entries", "aria-label": "Objects in the input" }, h("ol", {}, ...items))];
 }
 
-function headline(outcome: string, evaluated: ObjectVerdict, release: string): HTMLElement {
+interface HeadlineOptions {
+  release: string;
+  answer: Answer;
+  /** True if a part of the input was not evaluated. */
+  isIncomplete: boolean;
+  /** True if the input has no other object. */
+  isOne: boolean;
+}
+
+function headline(outcome: string, evaluated: ObjectVerdict, { release, answer, isIncomplete, isOne }: HeadlineOptions): HTMLElement {
   const { kind, operation, subResource, name, namespace } = { namespace: "", name: "", ...evaluated.request };
   const what = subResource === "status" ? "Status update" : operation === "CREATE" ? "Create" : "Update";
   const { code, auditAnnotations, warnings } = evaluated.verdict;
-  const beside = code !== undefined ? `${code} ${CODES[code] ?? ""}` : outcome === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
+  const warned = outcome === "Warned" ? `with ${warnings.length === 1 ? "a warning" : `${warnings.length} warnings`}` : undefined;
+  const status = code !== undefined ? `${code} ${CODES[code] ?? ""}` : warned;
+  const beside = [status, isIncomplete ? "not completely evaluated" : undefined].filter((part) => part !== undefined).join(", ");
+  const word = outcome === "Denied" ? "Denied" : "Allowed";
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
   const evaluatedAs = evaluated.releases?.some((entry) => entry.release === release) === true ? `for Kubernetes ${release}` : "by the policy with these settings";
   return h(
     "div",
     { class: `headline ${outcome.toLowerCase()}` },
-    h("p", { class: "outcome" }, outcome === "Denied" ? outcome : "Allowed", beside !== undefined && h("span", { class: "code" }, beside)),
+    h("p", { class: "outcome" }, isOne ? word : `This object: ${word.toLowerCase()}`, beside !== "" && h("span", { class: "code" }, beside)),
     h("p", { class: "subject" }, `${what} of ${kind.kind} `, h("strong", {}, [namespace, name].filter((part) => part !== "").join("/")), `, evaluated ${evaluatedAs}.${run}`),
+    answer.note !== undefined && h("p", { class: "scope" }, answer.note),
     h("p", { class: "scope" }, `Validated: ${evaluatedParts(evaluated.request, evaluated.stored)}. Nothing else is, so an API server may still reject the object because of another field.`),
   );
 }
 
-function terminal(evaluated: ObjectVerdict): HTMLElement {
-  const lines = transcript(evaluated.request, evaluated.verdict, evaluated.stored);
+function terminal(evaluated: ObjectVerdict, answer: Answer): HTMLElement {
+  const lines = transcript(evaluated.request, evaluated.verdict, answer, evaluated.stored);
   const pre = h("pre", { tabindex: 0, role: "region", "aria-label": "What kubectl prints" });
   for (const { kind, text } of lines) {
     pre.append(h("span", { class: `line ${kind}` }, text), "\n");
@@ -148,6 +194,15 @@ function problems(evaluation: Evaluation, actions: Actions): HTMLElement[] {
   return [h("ul", { class: "problems" }, ...items)];
 }
 
+/** Lists the parts of a request that were not evaluated. */
+function notEvaluated({ unchecked }: Verdict): HTMLElement[] {
+  if (unchecked.length === 0) {
+    return [];
+  }
+  const items = unchecked.map(({ path, reason }) => h("li", {}, h("p", { class: "message" }, path === "" ? "" : h("code", {}, path), path === "" ? reason : `: ${reason}`)));
+  return [section("Not evaluated", h("ul", { class: "problems" }, ...items))];
+}
+
 function findings(found: Finding[], actions: Actions): HTMLElement {
   if (found.length === 0) {
     return section("Findings", h("p", { class: "none" }, "No findings."));
@@ -163,7 +218,7 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
     position !== undefined &&
     h("button", { type: "button", class: "location", onclick: () => actions.goTo(position.from) }, h("code", {}, finding.path), ` line ${position.line}`);
   const page = `${REPOSITORY}/blob/main/docs/rules/${rule.id}.md`;
-  const source = rule.upstream ? `${rule.source}, ${releaseRange(rule.releases)}` : `This project: ${rule.source}`;
+  const source = rule.upstream ? `${rule.source}, ${rule.releaseRange}` : `This project: ${rule.source}`;
   return h(
     "article",
     { class: `finding ${finding.enforcement}` },
@@ -191,40 +246,8 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
 /** Returns the message without the path, which is shown separately, and with the releases that deny it if not all do. */
 function messageOf(finding: Finding): string {
   const text = finding.message.startsWith(`${finding.path}: `) ? finding.message.slice(finding.path.length + 2) : finding.message;
-  const { releases } = finding;
-  return releases === undefined ? text : `${text} (kube-apiserver ${releaseRange(releases)} denies it)`;
-}
-
-/** Formats releases as ranges: `1.30 to 1.31, 1.32.0 to 1.32.6, 1.33 from 1.33.6, 1.34.2 to 1.37`. */
-export function releaseRange(releases: string[]): string {
-  const all = allReleases();
-  const runs: [string, string][] = [];
-  all.forEach((release, index) => {
-    const run = runs.at(-1);
-    if (releases.includes(release) && run !== undefined && run[1] === all[index - 1]) {
-      run[1] = release;
-    } else if (releases.includes(release)) {
-      runs.push([release, release]);
-    }
-  });
-  return runs.map(([first, last]) => formatRun(first, last)).join(", ");
-}
-
-/** Formats consecutive releases. A release such as `1.33.5` is the patch releases after the release before it, up to 1.33.5. */
-function formatRun(first: string, last: string): string {
-  const minor = minorOf(first);
-  const before = allReleases()[allReleases().indexOf(first) - 1] ?? "";
-  const patch = minorOf(before) === minor ? Number(before.split(".")[2]) + 1 : 0;
-  const from = `${minor}.${patch}`;
-  if (last === minor) {
-    return patch === 0 ? minor : `${minor} from ${from}`;
-  }
-  const start = patch === 0 && minorOf(last) !== minor ? minor : from;
-  return start === last ? last : `${start} to ${last}`;
-}
-
-function minorOf(release: string): string {
-  return release.split(".", 2).join(".");
+  const { releaseRange } = finding;
+  return releaseRange === undefined ? text : `${text} (kube-apiserver ${releaseRange} denies it)`;
 }
 
 function releases(evaluated: ObjectVerdict, selected: string, actions: Actions): HTMLElement[] {
@@ -235,7 +258,7 @@ function releases(evaluated: ObjectVerdict, selected: string, actions: Actions):
     const outcome = outcomeOf(verdict);
     const text = { Allowed: "passes", Warned: "warns", Denied: "denies" }[outcome];
     const title = verdict.message ?? verdict.warnings.join("\n");
-    const label = [h("span", { class: "release" }, releaseRange([release])), " ", h("span", { class: "verdict" }, text)];
+    const label = [h("span", { class: "release" }, releaseRange(release)), " ", h("span", { class: "verdict" }, text)];
     const button = h("button", { type: "button", id: `release-${release}`, "aria-pressed": String(release === selected), title, onclick: () => actions.selectRelease(release) }, ...label);
     return h("li", { class: outcome.toLowerCase() }, button);
   });

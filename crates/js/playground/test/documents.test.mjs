@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { editor, evaluated, JOB, load, outcome, paste, select, subject, usePage } from "./support.mjs";
+import { editor, evaluated, JOB, load, outcome, overall, paste, select, subject, usePage } from "./support.mjs";
 
 const onPage = usePage();
 
@@ -21,13 +21,13 @@ test("the page shows the result of the document at the cursor", async () => {
   await onPage(async (page) => {
     await paste(page, text);
     assert.deepEqual(await entries(page), ["Allowed Job good line 3", "Warned Job typo line 11", "Denied Job bad line 19", "Not evaluated Pod line 27", "Invalid input line 32"]);
-    assert.equal(await page.locator(".entries p").innerText(), "5 objects: 1 denied, 1 warned, 1 allowed, 1 not evaluated, 1 invalid input.");
+    assert.equal(await page.locator(".overall .subject").innerText(), "5 objects: 1 denied, 1 warned, 1 allowed, 1 not evaluated, 1 invalid input.");
     // Pasting leaves the cursor at the end.
     assert.match(await selected(page), /^Invalid input/);
     await clickLine(page, "good");
     assert.match(await subject(page), /default\/good/);
     await clickLine(page, "bad");
-    assert.match(await outcome(page), /^Denied/);
+    assert.match(await outcome(page), /^This object: denied/);
     assert.match(await subject(page), /default\/bad/);
     // The findings of the other documents stay underlined.
     assert.deepEqual(await page.locator("#panel-object .cm-lintRange").allInnerTexts().then((texts) => texts.slice(0, 2)), ["kueue.x-k8s.io/multikueu", "not a name"]);
@@ -46,6 +46,46 @@ test("the page shows the result of the document at the cursor", async () => {
     assert.match(await subject(page), /default\/good/);
     await paste(page, JOB);
     assert.equal(await page.locator(".entries").count(), 0);
+  });
+});
+
+test("the outcome of several documents is the worst one", async () => {
+  const [good, typo, bad] = [named("good"), named("typo", "kueue.x-k8s.io/multikueu"), named("bad", "not a name")];
+  const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\n";
+  const nameless = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: pi-}\n";
+  // The second item of the list is not an object.
+  const list = `apiVersion: v1\nkind: List\nitems:\n- ${good.trimEnd().replaceAll("\n", "\n  ")}\n- just text\n`;
+  await onPage(async (page) => {
+    for (const [documents, expected] of [
+      [[good, good], "Allowed"],
+      [[good, typo], "Allowed with warnings"],
+      [[good, bad], "Denied"],
+      [[bad, typo, pod, "metadata: [\n"], "Denied"],
+      [[good, pod], "Not completely evaluated"],
+      [[typo, nameless], "Not completely evaluated"],
+      [[good, "metadata: [\n"], "Not completely evaluated"],
+      [[good, list], "Not completely evaluated"],
+    ]) {
+      await load(page, { object: documents.join("---\n") });
+      assert.equal(await overall(page), expected, expected);
+      const announced = await page.locator("#live-region").textContent();
+      assert.ok(announced.startsWith(`${expected}: ${documents.length} objects: `), announced);
+    }
+    await load(page, { object: list });
+    assert.match(await outcome(page), /^Allowed\s*not completely evaluated$/);
+    assert.match(await page.locator("#live-region").textContent(), /^Allowed, not completely evaluated\. /);
+    await load(page, { object: good });
+    assert.equal(await outcome(page), "Allowed");
+    assert.equal(await page.locator(".overall").count(), 0);
+  });
+});
+
+test("parts of an object that are not evaluated are listed", async () => {
+  const job = (template) => `${named("pi")}  suspend: true\n  template: {spec: {nodeSelector: {pool: ${template}}}}\n`;
+  await onPage(async (page) => {
+    await load(page, { operation: "update", object: job("b"), oldObject: job("a") });
+    assert.match(await outcome(page), /not completely evaluated$/);
+    assert.match(await page.locator("#result section", { hasText: "Not evaluated" }).innerText(), /spec\.template/);
   });
 });
 
@@ -91,7 +131,7 @@ test("typing in a long text does not wait for the evaluation", async () => {
   assert.ok(text.length > 600_000, `${text.length}`);
   await onPage(async (page) => {
     await load(page, { object: text });
-    assert.match(await page.locator(".entries p").innerText(), /^3,000 objects: 1,000 denied, 2,000 allowed\. The list shows at most 100 objects, and omits allowed ones\.$/);
+    assert.match(await page.locator(".overall .subject").innerText(), /^3,000 objects: 1,000 denied, 2,000 allowed\. The list shows at most 100 objects, and omits allowed ones\.$/);
     assert.equal(await page.locator(".entries button").count(), 100);
     // The module is only in the worker, which therefore evaluates everything.
     assert.ok(page.workers().some((worker) => worker.url().endsWith("/evaluation-worker.js")));

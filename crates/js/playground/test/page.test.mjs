@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { editor, evaluated, history, JOB, outcome, paste, printed, responses, root, select, usePage } from "./support.mjs";
+import { editor, evaluated, history, JOB, load, outcome, paste, printed, responses, root, scopes, select, usePage } from "./support.mjs";
 
 const onPage = usePage();
 
@@ -110,6 +110,38 @@ test("releases and states of a Job are displayed", async () => {
     assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
     await select(page, "#example", "kinds/04-jobset-with-a-reverted-outcome");
     assert.equal(await picture.count(), 0);
+  });
+});
+
+test("kube-apiserver's own answer is shown as such", async () => {
+  const job = (status, managedBy = "acme.io/runner") => `apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi, namespace: a}\nspec: {managedBy: ${managedBy}}\nstatus: ${status}\n`;
+  const cronJob = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: pi, namespace: a}\nspec: {jobTemplate: {spec: {managedBy: typo}}}\n";
+  const decreased = { operation: "status", oldObject: job("{failed: 2, succeeded: 2}") };
+  const [webhook, own] = [/admission webhook "[^"]+" denied the request: Job\.batch "pi" is invalid/, /^The (Cron)?Job "pi" is invalid: /m];
+  const onlyPolicy = /only with the feature gate JobManagedBy, which is off by default/;
+  const itself = /kube-apiserver [\d.]+ validates this itself, before it calls the policy/;
+  await onPage(async (page) => {
+    for (const [input, printedText, note] of [
+      [{ ...decreased, object: job("{failed: 1, succeeded: 2}"), release: "1.37" }, /^The Job "pi" is invalid: status\.failed: Invalid value: 1: cannot decrease the failed counter$/m, itself],
+      [{ ...decreased, object: job("{failed: 1, succeeded: 1}"), release: "1.32.6" }, /^The Job "pi" is invalid: \n\* status\.failed: .*\n\* status\.succeeded: .*counter$/m, itself],
+      [{ ...decreased, object: job("{failed: 1, succeeded: 2}"), release: "1.31" }, webhook, onlyPolicy],
+      [{ ...decreased, object: job("{failed: 1, succeeded: 2}"), release: "1.30" }, webhook, onlyPolicy],
+      // This check does not depend on the feature gate.
+      [{ ...decreased, object: job("{failed: -1, succeeded: 2}"), release: "1.31" }, /^The Job "pi" is invalid: status\.failed: Invalid value: -1: must be greater than or equal to 0$/m, itself],
+      [{ ...decreased, object: job("{failed: 1, succeeded: 2}"), release: "settings" }, webhook, /kube-apiserver 1\.32 and newer validates this itself/],
+      [{ operation: "update", object: job("{}", "acme.io/other"), oldObject: job("{}"), release: "1.37" }, own, itself],
+      [{ operation: "update", object: job("{}", "acme.io/other"), oldObject: job("{}"), release: "1.31" }, webhook, onlyPolicy],
+      [{ object: cronJob, release: "1.31" }, own, itself],
+    ]) {
+      await load(page, input);
+      assert.match(await outcome(page), /^Denied\s*422/);
+      assert.match(await printed(page), printedText, JSON.stringify(input));
+      assert.match(await scopes(page), note, JSON.stringify(input));
+    }
+    // A rule that only the policy has.
+    await load(page, { object: job("{}"), settings: "role: worker\n", release: "1.37" });
+    assert.match(await printed(page), /admission webhook/);
+    assert.doesNotMatch(await scopes(page), /kube-apiserver/);
   });
 });
 

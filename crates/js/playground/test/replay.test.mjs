@@ -61,6 +61,36 @@ test("a step can be opened from every input format", async () => {
   });
 });
 
+test("a rejected write is shown with the API server's response and its evaluation", async () => {
+  const job = (resourceVersion, failed) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "1", resourceVersion }, spec: { managedBy: "a.io/x" }, status: { failed } });
+  const message = 'Job.batch "pi" is invalid: status.failed: Invalid value: 1: cannot decrease the failed counter';
+  const event = (code, requestObject, more) => ({
+    kind: "Event", apiVersion: "audit.k8s.io/v1", level: "RequestResponse", stage: "ResponseComplete", verb: "update", user: { username: "runner" },
+    objectRef: { resource: "jobs", namespace: "default", name: "pi", apiGroup: "batch", apiVersion: "v1", subresource: "status" },
+    responseStatus: { code, ...(code === 422 ? { message } : {}) }, requestObject, responseObject: code === 200 ? requestObject : { kind: "Status", apiVersion: "v1" }, ...more,
+  });
+  const { apiVersion: _, kind: __, ...sent } = job("1", 1);
+  const events = [event(200, job("1", 2)), event(422, sent), event(409, job("0", 2)), event(422, { status: { failed: 1 } }, { verb: "patch" }), event(200, job("2", 3))];
+  await onPage(async (page) => {
+    await page.setInputFiles("#file", { name: "audit.log", mimeType: "text/plain", buffer: Buffer.from(events.map((entry) => `${JSON.stringify(entry)}\n`).join("")) });
+    await page.waitForSelector(".steps button");
+    const rejected = page.locator(".totals div", { hasText: "rejected by the API server" });
+    assert.equal(await rejected.locator("dd").innerText(), "3");
+    assert.match(await page.locator("#replay-result").innerText(), /1 of the rejected writes are not listed: conflicts/);
+    const steps = page.locator(".steps li", { has: page.locator(".badge", { hasText: "rejected" }) });
+    assert.deepEqual(await steps.locator(".position").allInnerTexts(), ["line 2", "line 4"]);
+    assert.deepEqual(await steps.nth(0).locator(".message").allInnerTexts(), [`The API server answered 422: ${message}`, `The policy denies it too: ${message}`]);
+    assert.match(await steps.nth(1).innerText(), /Not evaluated: the audit event does not contain the whole object/);
+    assert.equal(await steps.nth(1).locator("button").count(), 0);
+    await steps.nth(0).getByRole("button", { name: "Open line 2 in the editors" }).click();
+    await page.waitForFunction(() => document.querySelector("#replay").hidden);
+    assert.match(await outcome(page), /^Denied/);
+    assert.match(await editor(page).innerText(), /^kind: Job$[\s\S]*failed: 1$/m);
+    await page.getByRole("tab", { name: "Old object" }).click();
+    assert.match(await page.locator("#panel-oldObject .cm-content").innerText(), /failed: 2/);
+  });
+});
+
 test("a dropped manifest opens in the editor", async () => {
   await onPage(async (page) => {
     for (const [name, text] of [["job.yaml", JOB], ["job.yml", `# mine\n${JOB}`], ["job.json", JSON.stringify({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "json" }, spec: {} })]]) {

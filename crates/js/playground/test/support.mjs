@@ -89,8 +89,14 @@ async function textOf(page, selector) {
   return page.locator(selector).first().innerText();
 }
 
-export const outcome = (page) => textOf(page, ".headline .outcome");
-export const subject = (page) => textOf(page, ".headline .subject");
+export const outcome = (page) => textOf(page, ".headline:not(.overall) .outcome");
+export const subject = (page) => textOf(page, ".headline:not(.overall) .subject");
+/** Returns the outcome of all objects in the input. */
+export const overall = (page) => textOf(page, ".headline.overall .outcome");
+export const scopes = async (page) => {
+  await evaluated(page);
+  return (await page.locator(".headline:not(.overall) .scope").allInnerTexts()).join("\n");
+};
 export const printed = (page) => textOf(page, ".terminal pre");
 export const editor = (page) => page.locator("#panel-object .cm-content");
 

@@ -31,13 +31,20 @@ pub struct RejectedWrite<'a> {
     pub code: u16,
     /// Message of the response; empty if it has none.
     pub message: String,
-    /// The object that the client sent, as JSON. [`None`] for a patch, which the audit event does not identify, for a delete, and
-    /// if the level of the event is Metadata.
-    pub request_object: Option<&'a str>,
+    /// The object that the client sent. [`None`] for a patch, which the audit event does not identify, for a delete, and if the
+    /// level of the event is Metadata.
+    pub(crate) sent: Option<State<'a>>,
+    /// `userInfo`, as JSON.
+    pub(crate) user: Option<&'a str>,
     pub(crate) time: Option<Cow<'a, str>>,
 }
 
-impl RejectedWrite<'_> {
+impl<'a> RejectedWrite<'a> {
+    /// Returns the object that the client sent, as JSON, if the recording contains it as a whole.
+    pub fn request_object(&self) -> Option<&'a str> {
+        self.sent.as_ref().map(|sent| sent.text)
+    }
+
     /// Returns true if the same request could succeed later: the object changed, is missing or already exists, or the API server
     /// was busy or failed. Correct controllers get these answers too.
     pub fn is_transient(&self) -> bool {
@@ -102,11 +109,11 @@ impl<'a> AuditedWrite<'a> {
     fn rejection(&self) -> Option<RejectedWrite<'a>> {
         let sent = self.event.get("requestObject");
         let sent = sent.filter(|_| ["create", "update"].contains(&&*self.verb));
-        let sent_state = sent.and_then(State::parse);
+        let mut sent = sent.and_then(State::parse);
         let known = kinds()
             .iter()
             .find(|kind| kind.group() == self.group && kind.plural() == self.resource);
-        let kind = match (known, &sent_state) {
+        let kind = match (known, &sent) {
             (Some(kind), _) => kind.name().to_owned(),
             (None, Some(state)) if !state.kind.is_empty() => state.kind.to_string(),
             (None, _) => return None,
@@ -118,20 +125,25 @@ impl<'a> AuditedWrite<'a> {
                 .map_or_else(String::new, Cow::into_owned)
         };
         let status = self.event.object("responseStatus");
+        let object = ObjectRef {
+            group: self.group.to_string(),
+            version: self.version.to_string(),
+            kind,
+            namespace: text("namespace"),
+            name: text("name"),
+        };
+        if let Some(sent) = &mut sent {
+            sent.complete(&object);
+        }
         Some(RejectedWrite {
-            object: ObjectRef {
-                group: self.group.to_string(),
-                version: self.version.to_string(),
-                kind,
-                namespace: text("namespace"),
-                name: text("name"),
-            },
+            object,
             operation: self.operation(),
             code: self.code,
             message: status
                 .string("message")
                 .map_or_else(String::new, Cow::into_owned),
-            request_object: sent,
+            sent,
+            user: self.user(),
             time: self.time(),
         })
     }

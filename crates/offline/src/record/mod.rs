@@ -57,7 +57,12 @@ pub(crate) fn read<'a>(
         match &mut record {
             Ok(Record::State(_, state)) => state.cache_object(),
             Ok(Record::Write(write)) => write.state.cache_object(),
-            Ok(Record::Rejected(_) | Record::Ignored) | Err(_) => {}
+            Ok(Record::Rejected(write)) => {
+                if let Some(sent) = &mut write.sent {
+                    sent.cache_object();
+                }
+            }
+            Ok(Record::Ignored) | Err(_) => {}
         }
         each(lines, record);
     });

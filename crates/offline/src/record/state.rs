@@ -90,6 +90,18 @@ impl<'a> State<'a> {
         state
     }
 
+    /// Adds what a client may omit, because the URL of its request contains it.
+    pub(crate) fn complete(&mut self, object: &ObjectRef) {
+        if self.kind.is_empty() {
+            self.kind = object.kind.clone().into();
+            self.group = object.group.clone().into();
+            self.version = object.version.clone().into();
+        }
+        if self.metadata.namespace.is_empty() {
+            self.metadata.namespace = object.namespace.clone().into();
+        }
+    }
+
     /// Returns the key that identifies the object across states.
     pub(crate) fn identity(&self) -> Cow<'_, str> {
         if !self.metadata.uid.is_empty() {

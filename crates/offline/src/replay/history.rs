@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use managed_by::kinds;
 
 use super::parallel::par_flat_map;
-use super::step::{PositionedRecord, RecordedRequest, Task};
+use super::step::{NotEvaluatedReason, PositionedRecord, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
-use crate::record::{Record, State, WatchEventType, Write};
+use crate::record::{Record, RejectedWrite, State, WatchEventType, Write};
 use crate::request::{Request, RequestUser};
 use crate::skipped::{SkipReason, SkippedRecord};
 
@@ -74,11 +74,22 @@ impl<'s> ObjectHistory<'s> {
             let state = match &item.record {
                 Ok(Record::State(event, state)) if *event != WatchEventType::Deleted => state,
                 Ok(Record::Write(write)) if write.operation != Operation::Delete => &write.state,
+                Ok(Record::Rejected(write)) if is_update(write.operation) => match &write.sent {
+                    Some(sent) => sent,
+                    None => continue,
+                },
                 _ => continue,
             };
             let identity = state.identity();
+            let is_rejected = matches!(item.record, Ok(Record::Rejected(_)));
             if let Some(old) = self.live.get(&*identity)
-                && versions(old.resource_version, state).is_none_or(|(before, now)| now > before)
+                && versions(old.resource_version, state).is_none_or(|(before, now)| {
+                    if is_rejected {
+                        now == before
+                    } else {
+                        now > before
+                    }
+                })
             {
                 first.entry(identity).or_insert((state, &*old.json));
             }
@@ -120,7 +131,7 @@ impl<'s> ObjectHistory<'s> {
                     let is_known =
                         known.any(|known| known.group() == group && known.name() == kind);
                     if is_known || self.evaluator.supports(group, version, kind) {
-                        Task::Rejected(write)
+                        Task::Rejected(write, self.rejected_request(write, previous, &latest))
                     } else {
                         Task::Ignore
                     }
@@ -154,6 +165,26 @@ impl<'s> ObjectHistory<'s> {
         let stored = self.live.get(&*identity);
         let version = stored.and_then(|stored| stored.resource_version);
         (previous.get(&*identity), version)
+    }
+
+    /// Returns the request that the API server rejected.
+    fn rejected_request<'c>(
+        &self,
+        write: &'c RejectedWrite<'c>,
+        previous: &'c PreviousStates<'c>,
+        latest: &LatestStates<'c>,
+    ) -> Result<Request<'c>, NotEvaluatedReason> {
+        let state = write.sent.as_ref().ok_or(NotEvaluatedReason::NoObject)?;
+        let old = if is_update(write.operation) {
+            let (old, version) = self.old_state(state, previous, latest);
+            if versions(version, state).is_some_and(|(before, sent)| before != sent) {
+                return Err(NotEvaluatedReason::OtherPreviousState);
+            }
+            Some(old.ok_or(NotEvaluatedReason::NoPreviousState)?)
+        } else {
+            None
+        };
+        Ok(request(write.operation, state, old, false, write.user))
     }
 
     fn task_for_state<'c>(
@@ -261,7 +292,19 @@ fn evaluation_task<'c>(
     is_split_update: bool,
     write: Option<&'c Write<'c>>,
 ) -> Task<'c> {
-    let request = Request {
+    let user = write.and_then(|write| write.user);
+    let request = request(operation, state, old, is_split_update, user);
+    Task::Evaluate(RecordedRequest { request, write })
+}
+
+fn request<'c>(
+    operation: Operation,
+    state: &'c State<'c>,
+    old: Option<&'c State<'c>>,
+    is_split_update: bool,
+    user: Option<&'c str>,
+) -> Request<'c> {
+    Request {
         operation,
         note: None,
         state,
@@ -269,9 +312,12 @@ fn evaluation_task<'c>(
         is_split_update,
         is_manifest: false,
         namespace: &state.metadata.namespace,
-        user: RequestUser::Recorded(write.and_then(|write| write.user)),
-    };
-    Task::Evaluate(RecordedRequest { request, write })
+        user: RequestUser::Recorded(user),
+    }
+}
+
+fn is_update(operation: Operation) -> bool {
+    matches!(operation, Operation::Update | Operation::UpdateStatus)
 }
 
 /// Returns the old and new versions, if both are present.

@@ -3,7 +3,8 @@
 //! Two consecutive states of an object become an update: of the status if the status differs, otherwise of the main
 //! resource. If both differ, they become two updates, the main resource first. The first state of an object becomes a
 //! create, or a stored object if it has a status; a stored object is never denied, because there is no request. Audit
-//! events contain the operation and the user.
+//! events contain the operation and the user. A write that the API server rejected is evaluated too, but the next state of
+//! the object is compared with the state before it.
 
 mod history;
 mod parallel;
@@ -21,7 +22,9 @@ use tally::add;
 
 pub use crate::object_ref::ObjectRef;
 pub use crate::record::RejectedWrite;
-pub use step::{EvaluatedRequest, RecordPosition, RecordedChange, Step, StepResult};
+pub use step::{
+    EvaluatedRequest, RecordPosition, RecordedChange, RejectedRequest, Step, StepResult,
+};
 pub use tally::{Tally, TallyRow, TallyRowKey};
 pub use writers::{StatusWriter, StatusWriterCollector, StatusWriterLists, WriterTotals};
 
@@ -100,7 +103,7 @@ impl<'s> Replay<'s> {
                         let change = RecordedChange::Accepted(&recorded.request);
                         each(item.position(recorded.time()), change);
                     }
-                    Task::Rejected(write) => {
+                    Task::Rejected(write, _) => {
                         let time = write.time.as_deref().map(str::to_owned);
                         each(item.position(time), RecordedChange::Rejected(write));
                     }

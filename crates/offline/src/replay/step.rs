@@ -1,5 +1,7 @@
 //! Records of a history, the tasks that they become, and the reported steps.
 
+use std::fmt;
+
 use managed_by::{DecodeError, EvaluationResult};
 
 use crate::evaluator::Evaluator;
@@ -36,6 +38,8 @@ pub struct Step {
 pub enum StepResult {
     /// A request or stored object with findings.
     Evaluated(Box<EvaluatedRequest>),
+    /// A write that the API server rejected for a reason that does not pass.
+    Rejected(Box<RejectedRequest>),
     /// A record that could not be evaluated.
     Skipped(SkippedRecord),
 }
@@ -49,6 +53,21 @@ pub struct EvaluatedRequest {
     pub user: Option<String>,
     /// The result of the evaluation.
     pub report: EvaluationResult,
+}
+
+/// A write that the API server rejected, and its evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedRequest {
+    /// The operation.
+    pub operation: Operation,
+    /// The user, if recorded.
+    pub user: Option<String>,
+    /// HTTP status of the API server's response.
+    pub code: u16,
+    /// Message of the response; empty if it has none.
+    pub message: String,
+    /// The evaluation of the sent object, or the reason why it could not be evaluated.
+    pub report: Result<EvaluationResult, String>,
 }
 
 /// A change in a history, before its evaluation.
@@ -79,12 +98,38 @@ impl PositionedRecord<'_> {
 
 pub(super) enum Task<'c> {
     Ignore,
-    /// Count a write that the API server rejected.
-    Rejected(&'c RejectedWrite<'c>),
+    /// Count a write that the API server rejected. The request to evaluate, or the reason why there is none.
+    Rejected(
+        &'c RejectedWrite<'c>,
+        Result<Request<'c>, NotEvaluatedReason>,
+    ),
     /// Count an object of an unsupported kind.
     Unsupported(&'c State<'c>),
     Skip(ObjectRef, SkippedRecord),
     Evaluate(RecordedRequest<'c>),
+}
+
+/// Reason why a rejected write cannot be evaluated.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NotEvaluatedReason {
+    /// The audit event does not contain the object that the client sent.
+    NoObject,
+    /// The recording has no earlier state of the object.
+    NoPreviousState,
+    /// The client sent a change of another state than the last recorded one.
+    OtherPreviousState,
+}
+
+impl fmt::Display for NotEvaluatedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoObject => {
+                "the audit event does not contain the whole object: the write is a patch or a deletion, or the level is Metadata"
+            }
+            Self::NoPreviousState => "no earlier record has the uid of the object",
+            Self::OtherPreviousState => "the record before it has another resourceVersion",
+        })
+    }
 }
 
 /// A request to evaluate, and the recorded write, if any.
@@ -105,7 +150,9 @@ impl Task<'_> {
         &self,
         evaluator: &Evaluator<'_>,
     ) -> Option<Result<Box<EvaluationResult>, DecodeError>> {
-        let Self::Evaluate(RecordedRequest { request, .. }) = self else {
+        let (Self::Evaluate(RecordedRequest { request, .. }) | Self::Rejected(_, Ok(request))) =
+            self
+        else {
             return None;
         };
         let evaluated = request.with_request(|request| evaluator.evaluate(request));

@@ -7,10 +7,11 @@ use managed_by::{
     Decision, DecodeError, Enforcement, EvaluationResult, ReleaseSet, ReportedFinding,
 };
 
-use super::step::{EvaluatedRequest, RecordPosition, Step, StepResult, Task};
+use super::step::{EvaluatedRequest, RecordPosition, RejectedRequest, Step, StepResult, Task};
 use crate::json::Members;
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
+use crate::record::RejectedWrite;
 use crate::skipped::{SkipReason, SkippedRecord};
 
 /// Totals of a history.
@@ -28,8 +29,10 @@ pub struct Tally {
     pub stored: u64,
     /// Number of stored objects with findings.
     pub stored_with_findings: u64,
-    /// Number of writes that the API server rejected.
+    /// Number of writes that the API server rejected. They do not count as requests.
     pub rejected: u64,
+    /// Number of these rejections for a reason that may have passed (see [`RejectedWrite::is_transient`]).
+    pub transient_rejections: u64,
     /// Number of records that could not be evaluated, per reason.
     pub skipped: BTreeMap<SkipReason, u64>,
     /// Number of states per unsupported kind, such as `Pod` or `Deployment.apps`.
@@ -82,9 +85,16 @@ impl Tally {
     ) -> Option<Step> {
         let recorded = match task {
             Task::Ignore => return None,
-            Task::Rejected(_) => {
-                self.rejected = add(self.rejected, 1);
-                return None;
+            Task::Rejected(write, request) => {
+                let report = match request {
+                    Ok(_) => result?
+                        .map_err(|e| e.to_string())
+                        .and_then(reject_malformed)
+                        .map(|report| *report),
+                    Err(reason) => Err(reason.to_string()),
+                };
+                let time = write.time.as_deref().map(str::to_owned);
+                return self.rejected(write, report, position(time));
             }
             Task::Unsupported(state) => {
                 let kind = state.object_ref().kind_and_group();
@@ -128,6 +138,32 @@ impl Tally {
             position,
             object,
             result: StepResult::Evaluated(Box::new(request)),
+        })
+    }
+
+    /// Counts a rejected write. Returns a step, unless the reason may have passed.
+    fn rejected(
+        &mut self,
+        write: &RejectedWrite<'_>,
+        report: Result<EvaluationResult, String>,
+        position: RecordPosition,
+    ) -> Option<Step> {
+        increment(&mut self.rejected);
+        if write.is_transient() {
+            increment(&mut self.transient_rejections);
+            return None;
+        }
+        let request = RejectedRequest {
+            operation: write.operation,
+            user: write.user.and_then(username),
+            code: write.code,
+            message: write.message.clone(),
+            report,
+        };
+        Some(Step {
+            position,
+            object: write.object.clone(),
+            result: StepResult::Rejected(Box::new(request)),
         })
     }
 

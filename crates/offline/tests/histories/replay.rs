@@ -59,7 +59,7 @@ fn summaries(steps: &[Step]) -> Vec<(u64, String, bool)> {
             let is_allowed = request.report.decision.is_allowed();
             Some((step.position.line, what, is_allowed))
         }
-        StepResult::Skipped(_) => None,
+        StepResult::Rejected(_) | StepResult::Skipped(_) => None,
     });
     found.collect()
 }
@@ -115,6 +115,7 @@ struct Case {
     stored: u64,
     stored_with_findings: u64,
     rejected: u64,
+    transient_rejections: u64,
     unsupported: Vec<String>,
 }
 
@@ -124,6 +125,18 @@ fn format_step(step: &Step) -> String {
     let found = match &step.result {
         StepResult::Skipped(record) => {
             return format!("{line} {}: {}", record.reason, record.text);
+        }
+        StepResult::Rejected(found) => {
+            let (operation, code) = (found.operation, found.code);
+            let (verb, sub) = (operation.as_str(), operation.subresource());
+            let result = match &found.report {
+                Ok(report) => report.findings.iter().map(|f| f.rule.id()).collect(),
+                Err(reason) => format!("not evaluated: {reason}"),
+            };
+            return format!(
+                "{line} {verb} {sub} rejected with {code} {:?}: {result}",
+                found.message
+            );
         }
         StepResult::Evaluated(found) => found,
     };
@@ -174,6 +187,7 @@ fn histories_match_their_expected_steps() {
             tally.stored,
             tally.stored_with_findings,
             tally.rejected,
+            tally.transient_rejections,
         ];
         let expected = [
             case.evaluated,
@@ -182,6 +196,7 @@ fn histories_match_their_expected_steps() {
             case.stored,
             case.stored_with_findings,
             case.rejected,
+            case.transient_rejections,
         ];
         assert_eq!(sums, expected, "{case:?}");
         let unsupported = case.unsupported.iter().map(|kind| (kind.clone(), 1));
@@ -189,19 +204,18 @@ fn histories_match_their_expected_steps() {
         let mut skipped = BTreeMap::new();
         let mut rows = BTreeSet::new();
         for step in &steps {
-            let request = match &step.result {
-                StepResult::Skipped(record) => {
-                    *skipped.entry(record.reason).or_default() += 1;
-                    continue;
+            match &step.result {
+                StepResult::Skipped(record) => *skipped.entry(record.reason).or_default() += 1,
+                StepResult::Evaluated(request) => {
+                    rows.extend(request.report.findings.iter().map(|found| TallyRowKey {
+                        kind: step.object.kind_and_group(),
+                        rule: found.rule.id(),
+                        is_denied: found.enforcement == Enforcement::Deny,
+                        is_stored: request.operation.is_stored(),
+                    }));
                 }
-                StepResult::Evaluated(request) => request,
-            };
-            rows.extend(request.report.findings.iter().map(|found| TallyRowKey {
-                kind: step.object.kind_and_group(),
-                rule: found.rule.id(),
-                is_denied: found.enforcement == Enforcement::Deny,
-                is_stored: request.operation.is_stored(),
-            }));
+                StepResult::Rejected(_) => {}
+            }
         }
         assert_eq!(tally.skipped, skipped, "{case:?}");
         assert!(tally.rows.keys().eq(&rows), "{case:?}");
@@ -209,7 +223,7 @@ fn histories_match_their_expected_steps() {
             .iter()
             .filter_map(|step| match &step.result {
                 StepResult::Evaluated(found) => Some((step, found)),
-                StepResult::Skipped(_) => None,
+                StepResult::Rejected(_) | StepResult::Skipped(_) => None,
             })
             .collect();
         for (_, found) in &found {

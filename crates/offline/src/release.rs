@@ -1,23 +1,24 @@
-//! Parses releases in arguments and in `managed-by.toml`.
+//! Parses a selection of releases, as in an argument, an option or a configuration file.
 
 use std::str::FromStr;
 
 use managed_by::{Release, ReleaseSet};
 use serde::Deserialize;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
-
-/// Releases in an argument.
+/// Selected releases: `1.33.4`, `1.31-1.33`, `1.33+`, `1.33.4,1.36.3` or `all`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) struct ReleaseSelector {
-    pub(crate) selection: Selection,
+pub struct ReleaseSelector {
+    /// The releases.
+    pub selection: Selection,
     /// Notes about versions that are newer than each known patch release.
-    pub(crate) notes: Vec<Diagnostic>,
+    pub notes: Vec<String>,
 }
 
+/// One release or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Selection {
+pub enum Selection {
+    /// A single release.
     One(Release),
     /// Each of several releases, with its own verdict.
     Each(ReleaseSet),
@@ -25,7 +26,7 @@ pub(crate) enum Selection {
 
 impl Selection {
     /// Returns the selected releases.
-    pub(crate) fn releases(self) -> ReleaseSet {
+    pub fn releases(self) -> ReleaseSet {
         match self {
             Self::One(release) => release.into(),
             Self::Each(releases) => releases,
@@ -58,16 +59,12 @@ impl FromStr for ReleaseSelector {
     }
 }
 
-fn select(text: &str, notes: &mut Vec<Diagnostic>) -> Result<Selection, String> {
+fn select(text: &str, notes: &mut Vec<String>) -> Result<Selection, String> {
     let mut one = |text: &str| -> Result<Release, String> {
         let release = text.parse::<Release>().map_err(|e| {
             format!("{e}, a range (1.31-1.33 or 1.31+), a list (1.33.4,1.36.3), or all")
         })?;
-        let note = note_newer_than_known(text);
-        notes.extend(note.map(|note| {
-            let note = Diagnostic::of_file(&"--kubernetes".into(), note);
-            note.with_kind(DiagnosticKind::UnknownPatchRelease)
-        }));
+        notes.extend(note_newer_than_known(text));
         Ok(release)
     };
     let (first, last) = if text == "all" {
@@ -103,7 +100,7 @@ fn first_patch_release(release: Release, text: &str) -> Release {
 }
 
 /// Returns a note about a version that is newer than each known patch release.
-pub(crate) fn note_newer_than_known(version: &str) -> Option<String> {
+pub fn note_newer_than_known(version: &str) -> Option<String> {
     let release = version.parse::<Release>().ok()?;
     let newest = release.newest_patch();
     Release::is_newer_than_known(version)
