@@ -1,5 +1,5 @@
 // Writes the package to target/npm, from src/ and what the generator left in generated/.
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,11 +24,14 @@ const shared = (file) => ({
   name: "module",
   setup: (build) => build.onResolve({ filter: /^\.\/wasm\.js$/ }, () => ({ path: file, external: true })),
 });
+// The wrapper of clients uses the functions of the entry for Node.
+const nodeEntry = { name: "node", setup: (build) => build.onResolve({ filter: /^\.\/api\.js$/ }, () => ({ path: "./node.mjs", external: true })) };
 const node = { ...common, platform: "node", entryPoints: [at("src/node.ts")] };
 const web = { ...common, platform: "browser", format: "esm" };
 await Promise.all([
   esbuild.build({ ...node, format: "esm", plugins: [shared("./module.mjs")], outfile: join(out, "node.mjs") }),
   esbuild.build({ ...node, format: "cjs", plugins: [shared("./module.cjs")], outfile: join(out, "node.cjs") }),
+  esbuild.build({ ...node, format: "esm", entryPoints: [at("src/client-node.ts")], external: ["@kubernetes/client-node"], plugins: [nodeEntry], outfile: join(out, "client-node.mjs") }),
   esbuild.build({ ...web, entryPoints: [at("src/web.ts")], outfile: join(out, "web.mjs") }),
   esbuild.build({ ...web, entryPoints: [at("src/browser.ts")], plugins: [shared("./module.mjs")], outfile: join(out, "browser.mjs") }),
 ]);
@@ -41,6 +44,8 @@ const types = declarations();
 writeFileSync(join(out, "index.d.mts"), types);
 writeFileSync(join(out, "index.d.cts"), types);
 writeFileSync(join(out, "web.d.mts"), `${types}\n${declaration("web")}`);
+const imports = 'import type { Observable, RequestContext, ResponseContext } from "@kubernetes/client-node";\nimport type { Settings } from "./index.mjs";\n';
+writeFileSync(join(out, "client-node.d.mts"), `${imports}${declaration("client-node")}`);
 cpSync(at("generated/managed_by.wasm"), join(out, "managed_by.wasm"));
 cpSync(at("src/managed_by.wasm.d.ts"), join(out, "managed_by.wasm.d.ts"));
 writeFileSync(join(out, "settings.schema.json"), `${JSON.stringify(settingsSchema, null, 2)}\n`);
@@ -50,9 +55,9 @@ const version = /^version = "(.*)"$/m.exec(readFileSync(join(root, "Cargo.toml")
 const published = { ...JSON.parse(readFileSync(at("published.json"), "utf8")), version };
 writeFileSync(join(out, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
 
-// The tests import the package by its name.
+// The tests import the package by its name. In a copy, it finds its peer dependency.
 rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
-symlinkSync(out, at("node_modules/managed-by"));
+cpSync(out, at("node_modules/managed-by"), { recursive: true });
 
 /** Generates the TypeScript type of the settings from their schema, without patterns, lengths and counts. */
 async function settingsTypes(schema) {

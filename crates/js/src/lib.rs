@@ -10,13 +10,16 @@ pub mod catalog;
 mod error;
 mod manifest;
 mod position;
+mod releases;
 mod replay;
 mod settings;
 mod verdict;
 
-use managed_by::{AdmissionRequest, AdmissionReview, EvaluationResult, UserInfo, evaluate};
+use managed_by::{AdmissionRequest, AdmissionReview, EvaluationResult, ReleaseSet, UserInfo};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
+
+use releases::ReleasesOption;
 
 pub use error::{Error, ErrorCode, SettingsProblem};
 pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, TextError};
@@ -25,10 +28,13 @@ pub use replay::{Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Re
 pub use settings::SettingsVerdict;
 pub use verdict::{Finding, ReviewVerdict};
 
-/// Reviews an admission request, or the request in an `AdmissionReview`.
+/// Reviews an admission request, or the request in an `AdmissionReview`, for selected releases or for the settings.
 #[wasm_bindgen]
-pub fn review(request: &str, settings: &str) -> String {
-    encode(&review_text(request, settings))
+#[expect(clippy::needless_pass_by_value, reason = "JavaScript moves it")]
+pub fn review(request: &str, settings: &str, releases: Option<String>) -> String {
+    let reviewed = ReleasesOption::parse(releases.as_deref())
+        .and_then(|option| review_text(request, settings, option.releases));
+    encode(&reviewed)
 }
 
 /// Options of [`lint`] and [`diff`], which the package has validated.
@@ -38,14 +44,14 @@ pub struct RequestOptions {
     /// Namespace of objects without one.
     namespace: String,
     user: UserInfo<'static>,
-    all_releases: bool,
+    releases: Option<String>,
 }
 
 #[wasm_bindgen]
 impl RequestOptions {
     /// Creates options for a user without groups.
     #[wasm_bindgen(constructor)]
-    pub fn new(namespace: String, username: String, all_releases: bool) -> Self {
+    pub fn new(namespace: String, username: String, releases: Option<String>) -> Self {
         let user = UserInfo {
             username: username.into(),
             groups: Vec::new(),
@@ -53,7 +59,7 @@ impl RequestOptions {
         Self {
             namespace,
             user,
-            all_releases,
+            releases,
         }
     }
 
@@ -97,14 +103,27 @@ pub fn validate_settings(settings: &str) -> String {
     encode(&Ok(SettingsVerdict::new(settings)))
 }
 
-/// Reviews a request. A malformed request is denied with code 400, as in a cluster.
+/// Reviews a request. A malformed request is denied with code 400, as in a cluster. For selected releases, all rules are enabled as in
+/// [`lint`].
 ///
 /// # Errors
 /// If the settings are invalid.
-pub fn review_text(request: &str, settings: &str) -> Result<ReviewVerdict, Error> {
+pub fn review_text(
+    request: &str,
+    settings: &str,
+    releases: Option<ReleaseSet>,
+) -> Result<ReviewVerdict, Error> {
     settings::with_settings(settings, |settings| {
+        let settings = match releases {
+            Some(_) => settings.clone().for_tools(),
+            None => settings.clone(),
+        };
         let evaluated = |request: &AdmissionRequest<'_>| {
-            ReviewVerdict::new(EvaluationResult::from(&evaluate(request, settings, None)))
+            let evaluation = managed_by::evaluate(request, &settings, releases);
+            ReviewVerdict {
+                releases: releases.map(|_| manifest::release_verdicts(&evaluation)),
+                ..ReviewVerdict::new(EvaluationResult::from(&evaluation))
+            }
         };
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => evaluated(&request),

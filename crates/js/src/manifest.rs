@@ -9,6 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::RequestOptions;
 use crate::error::Error;
 use crate::position::{Position, PositionIndex};
+use crate::releases::ReleasesOption;
 use crate::settings::with_settings;
 use crate::verdict::ReviewVerdict;
 
@@ -23,6 +24,8 @@ pub struct Lint {
     pub errors: Vec<TextError>,
     /// Kinds of the other objects, one entry per object: `Pod`, `Deployment.apps`.
     pub unsupported: Vec<String>,
+    /// Notes about the option `releases`: versions that are newer than each known patch release.
+    pub notes: Vec<String>,
 }
 
 impl Lint {
@@ -55,7 +58,7 @@ pub struct ObjectVerdict {
 }
 
 /// Verdict with `kubernetes_version` set to a release.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
 pub struct ReleaseVerdict {
     /// Release, for example `1.37`.
@@ -80,10 +83,11 @@ pub struct TextError {
 }
 
 pub(crate) fn lint(text: &str, settings: &str, options: &RequestOptions) -> Result<Lint, Error> {
+    let releases = ReleasesOption::parse(options.releases.as_deref())?;
     with_settings(settings, |settings| {
         // As in the CLI, all rules are enabled, because no API server validates the text afterwards.
         let settings = settings.clone().for_tools();
-        let mut builder = LintBuilder::new(&settings, options.all_releases);
+        let mut builder = LintBuilder::new(&settings, releases);
         let source = Source::new("new", text);
         // One document at a time, because a document needs many times the memory of its text.
         Document::for_each(text, |document| {
@@ -106,9 +110,10 @@ pub(crate) fn diff(
     settings: &str,
     options: &RequestOptions,
 ) -> Result<Lint, Error> {
+    let releases = ReleasesOption::parse(options.releases.as_deref())?;
     with_settings(settings, |settings| {
         let settings = settings.clone().for_tools();
-        let mut builder = LintBuilder::new(&settings, options.all_releases);
+        let mut builder = LintBuilder::new(&settings, releases);
         let (old, new) = (Source::new("old", old), Source::new("new", new));
         let old_documents = builder.documents(&old);
         let mut old_objects: Vec<Object<'_>> = Vec::new();
@@ -189,16 +194,21 @@ impl<'t> Source<'t> {
 /// Collector of the result.
 struct LintBuilder<'s> {
     settings: &'s Settings<'s>,
-    all_releases: bool,
+    /// Releases to evaluate; [`None`] uses the settings.
+    releases: Option<ReleaseSet>,
     lint: Lint,
 }
 
 impl<'s> LintBuilder<'s> {
-    fn new(settings: &'s Settings<'s>, all_releases: bool) -> Self {
+    fn new(settings: &'s Settings<'s>, option: ReleasesOption) -> Self {
+        let ReleasesOption { releases, notes } = option;
         Self {
             settings,
-            all_releases,
-            lint: Lint::default(),
+            releases,
+            lint: Lint {
+                notes,
+                ..Lint::default()
+            },
         }
     }
 
@@ -270,9 +280,9 @@ impl<'s> LintBuilder<'s> {
         let Ok(written) = to_raw_value(request) else {
             return;
         };
+        let releases = self.releases;
         let result = request.with_request(|request| {
             // A release that is requested denies the object.
-            let releases = self.all_releases.then(ReleaseSet::all);
             let evaluation = managed_by::evaluate(request, self.settings, releases);
             let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation));
             (verdict, releases.map(|_| release_verdicts(&evaluation)))
@@ -285,8 +295,7 @@ impl<'s> LintBuilder<'s> {
                     Evaluation::uniform(malformed, releases)
                 };
                 let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation(None)));
-                let all = || evaluation(Some(ReleaseSet::all()));
-                let releases = self.all_releases.then(|| release_verdicts(&all()));
+                let releases = releases.map(|_| release_verdicts(&evaluation(releases)));
                 (verdict, releases, Some(reason))
             }
         };
@@ -329,7 +338,7 @@ impl<'s> LintBuilder<'s> {
 }
 
 /// Returns the verdict of each release. Consecutive releases with equal verdicts share the first one.
-fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
+pub(crate) fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
     let mut previous = ReleaseSet::default();
     let verdicts = Release::ALL.iter().filter_map(|&release| {
         let mut groups = evaluation.release_verdicts().iter();

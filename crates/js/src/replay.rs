@@ -1,6 +1,6 @@
 //! Implements `replay`: reviews a recorded history chunk by chunk.
 
-use managed_by::{ReleaseSet, Settings};
+use managed_by::Settings;
 use managed_by_offline::replay::{ObjectRef, RecordPosition, StepResult, TallyRow, TallyRowKey};
 use managed_by_offline::{
     Evaluator, Operation, Replay, SkipReason, Step, Tally, complete_len, split_documents,
@@ -10,6 +10,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::error::Error;
+use crate::releases::ReleasesOption;
 use crate::settings;
 use crate::verdict::{ReviewVerdict, release_names};
 
@@ -26,6 +27,8 @@ self_cell!(
 #[wasm_bindgen]
 pub struct Replayer {
     replay: OwnedReplay,
+    /// Notes about the releases.
+    notes: Vec<String>,
     /// Incomplete end of the input.
     buffer: Vec<u8>,
     lines: u64,
@@ -105,6 +108,8 @@ pub struct ReplayTally {
     pub rows: Vec<ReplayRow>,
     /// Unsupported kinds: `Pod`, `Deployment.apps`.
     pub unsupported: Vec<String>,
+    /// Notes about the option `releases`: versions that are newer than each known patch release.
+    pub notes: Vec<String>,
 }
 
 /// Counts of documents and requests in a history.
@@ -192,24 +197,27 @@ pub struct ReplayRow {
 
 #[wasm_bindgen]
 impl Replayer {
-    /// Starts a replay for all releases, or for the release in the settings.
+    /// Starts a replay for the selected releases, or for the release in the settings.
     ///
     /// # Errors
     /// Returns an [`Error`] as JSON: `{"Err": ...}`.
     #[wasm_bindgen(constructor)]
-    pub fn new(settings: &str, all_releases: bool) -> Result<Self, String> {
-        let owned = || -> Result<OwnedReplay, Error> {
-            let releases = all_releases.then(ReleaseSet::all);
-            OwnedReplay::try_new(settings::to_json(settings)?, |json| {
+    #[expect(clippy::needless_pass_by_value, reason = "JavaScript moves it")]
+    pub fn new(settings: &str, releases: Option<String>) -> Result<Self, String> {
+        let owned = || -> Result<(OwnedReplay, Vec<String>), Error> {
+            let ReleasesOption { releases, notes } = ReleasesOption::parse(releases.as_deref())?;
+            let replay = OwnedReplay::try_new(settings::to_json(settings)?, |json| {
                 let settings = Settings::from_json(json.as_bytes());
                 let settings =
                     settings.map_err(|p| Error::invalid_argument("settings", &p.to_string()))?;
                 Ok(Replay::new(Evaluator::new(settings.for_tools(), releases)))
-            })
+            });
+            Ok((replay?, notes))
         };
-        let replay = owned().map_err(|malformed| crate::encode::<()>(&Err(malformed)))?;
+        let (replay, notes) = owned().map_err(|malformed| crate::encode::<()>(&Err(malformed)))?;
         Ok(Self {
             replay,
+            notes,
             buffer: Vec::new(),
             lines: 0,
         })
@@ -230,7 +238,8 @@ impl Replayer {
     pub fn tally(&self) -> String {
         let lines = self.lines;
         self.replay.with_dependent(|_, replay| {
-            let tally = ReplayTally::new(replay.tally(), lines, replay.live_objects());
+            let mut tally = ReplayTally::new(replay.tally(), lines, replay.live_objects());
+            tally.notes.clone_from(&self.notes);
             crate::encode(&Ok(tally))
         })
     }
@@ -314,6 +323,7 @@ impl ReplayTally {
             },
             rows: tally.rows.iter().map(ReplayRow::new).collect(),
             unsupported: tally.unsupported.keys().cloned().collect(),
+            notes: Vec::new(),
         }
     }
 }

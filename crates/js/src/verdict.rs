@@ -3,6 +3,7 @@
 use managed_by::{DecodeError, EvaluationResult, Release, ReleaseSet, ReportedFinding, Unchecked};
 use serde::{Serialize, Serializer};
 
+use crate::manifest::ReleaseVerdict;
 use crate::position::Position;
 
 /// Verdict on an admission request.
@@ -36,6 +37,10 @@ pub struct ReviewVerdict {
         ts(type = "Array<{ path: string, reason: string }>")
     )]
     pub unchecked: Vec<Unchecked>,
+    /// Verdict of each Kubernetes release, for `review` with `releases`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(optional))]
+    pub releases: Option<Vec<ReleaseVerdict>>,
 }
 
 /// A finding of a rule at a path.
@@ -85,6 +90,7 @@ impl ReviewVerdict {
             audit_annotations,
             findings: findings.collect(),
             unchecked,
+            releases: None,
         }
     }
 }

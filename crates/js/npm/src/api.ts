@@ -4,11 +4,11 @@ import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict, Verdict
 import { invalidArgument, ManagedByError } from "./error.js";
 import { callModule, parseResponse, toText } from "./module.js";
 import { nearest } from "./suggest.js";
-import { parseOptions } from "./options.js";
+import { onlyReleases, parseOptions } from "./options.js";
 import { parseInput, replayInput } from "./replay.js";
-import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions } from "./request.js";
+import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions, ReviewOptions } from "./request.js";
 import type { LintResult, ReplaySummary } from "./summary.js";
-import { completeResult } from "./summarize.js";
+import { completeResult, shareVerdicts } from "./summarize.js";
 
 /**
  * Reviews an admission request, like the policy in PolicyServer.
@@ -17,12 +17,16 @@ import { completeResult } from "./summarize.js";
  *
  * @param request the request, or the `AdmissionReview` that contains it; an object or JSON text
  * @param settings the policy's settings as an object, JSON or YAML; by default `{}`
+ * @param options the Kubernetes releases to evaluate instead of the settings' `kubernetes_version`
  * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`
  */
-export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}): Verdict {
+export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}, options: ReviewOptions = {}): Verdict {
   const requestText = toText(request, "request");
   const settingsText = toText(settings, "settings");
-  return parseResponse(callModule((module) => module.review(requestText, settingsText)));
+  const selected = onlyReleases(options);
+  const verdict: Verdict = parseResponse(callModule((module) => module.review(requestText, settingsText, selected)));
+  shareVerdicts(verdict.releases);
+  return verdict;
 }
 
 /**
@@ -33,7 +37,7 @@ export function review(request: AdmissionRequest | AdmissionReview | string, set
  *
  * @param yamlOrJson the text, or an object
  * @param settings the policy's settings
- * @param options the user, the namespace, and whether to evaluate every Kubernetes release
+ * @param options the user, the namespace, and the Kubernetes releases to evaluate
  * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`; errors in the text are in `errors` of the result
  */
 export function lint(yamlOrJson: string | object, settings: Settings | string = {}, options: LintOptions = {}): LintResult {
@@ -74,7 +78,7 @@ export function diff(old: string | object, yamlOrJson: string | object, settings
  * @param lines the complete input as a string, chunks of bytes or strings of any size, single lines, or objects. String chunks are
  *   concatenated. Lines without line breaks are accepted if each is a complete document or if they are in an array
  * @param settings the policy's settings
- * @param options whether to evaluate every Kubernetes release
+ * @param options the Kubernetes releases to evaluate
  * @returns requests with findings and documents that could not be reviewed, in order, and totals at the end
  * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`
  */

@@ -3,7 +3,7 @@ import { invalidArgument } from "./error.js";
 import type { DiffOptions, LintOptions } from "./request.js";
 
 /** Rejects unknown options, because a typo would silently change the result. */
-export function validateOptionNames(options: unknown, supported: string[]): Record<string, unknown> {
+function validateOptionNames(options: unknown, supported: string[]): Record<string, unknown> {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw invalidArgument("options", "expected a plain object");
   }
@@ -15,9 +15,14 @@ export function validateOptionNames(options: unknown, supported: string[]): Reco
   return options as Record<string, unknown>;
 }
 
-/** Returns true if the option `releases` requests every Kubernetes release. */
-export function requestsAllReleases(options: Record<string, unknown>): boolean {
-  return isSetTo(options, "releases", "all");
+/** Returns the option `releases` of a function without other options. */
+export function onlyReleases(options: unknown): string | undefined {
+  return releasesOption(validateOptionNames(options, ["releases"]));
+}
+
+/** Returns the option `releases`, which the module parses. */
+function releasesOption(options: Record<string, unknown>): string | undefined {
+  return options["releases"] === undefined ? undefined : stringOption(options, "releases");
 }
 
 /** Returns true if an option has its only valid value, and false if it is missing. */
@@ -52,11 +57,11 @@ export function parseOptions(options: LintOptions | DiffOptions, isDiff: boolean
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string")) {
     throw invalidArgument("options.groups", "expected a list of names");
   }
-  const [namespace, username, allReleases] = [stringOption(named, "namespace"), stringOption(named, "username"), requestsAllReleases(named)];
+  const [namespace, username, releases] = [stringOption(named, "namespace"), stringOption(named, "username"), releasesOption(named)];
   return {
     isStatus: isSetTo(named, "subResource", "status"),
     toModule(module) {
-      const requestOptions = new module.RequestOptions(namespace, username, allReleases);
+      const requestOptions = new module.RequestOptions(namespace, username, releases);
       for (const group of groups) {
         requestOptions.addGroup(group);
       }

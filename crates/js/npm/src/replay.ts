@@ -2,7 +2,7 @@ import * as glue from "../generated/managed_by.js";
 import type { ReplayStep } from "../generated/types.js";
 import { invalidArgument } from "./error.js";
 import { callModule, describeInvalid, keepInstance, parseResponse, toText } from "./module.js";
-import { requestsAllReleases, validateOptionNames } from "./options.js";
+import { onlyReleases } from "./options.js";
 import type { ReplayInput, ReplayOptions } from "./request.js";
 import type { ReplaySummary } from "./summary.js";
 import { withReplaySummary } from "./summarize.js";
@@ -29,10 +29,10 @@ export function parseInput(lines: unknown): ChunkedInput {
 
 /** Replays a history. The module's memory is freed at the end of the history, or when the caller stops. */
 export async function* replayInput(input: ChunkedInput, settings: string, options: ReplayOptions): AsyncGenerator<ReplayStep, ReplaySummary, void> {
-  const allReleases = requestsAllReleases(validateOptionNames(options, ["releases"]));
+  const releases = onlyReleases(options);
   const releaseInstance = keepInstance();
   try {
-    const replayer = callModule(() => createReplayer(settings, allReleases));
+    const replayer = callModule(() => createReplayer(settings, releases));
     try {
       return yield* replayWith(replayer, input);
     } finally {
@@ -61,9 +61,9 @@ async function* replayWith(replayer: glue.Replayer, input: ChunkedInput): AsyncG
   return withReplaySummary(parseResponse(callModule(() => replayer.tally())));
 }
 
-function createReplayer(settings: string, allReleases: boolean): glue.Replayer {
+function createReplayer(settings: string, releases: string | undefined): glue.Replayer {
   try {
-    return new glue.Replayer(settings, allReleases);
+    return new glue.Replayer(settings, releases);
   } catch (error) {
     // If the settings are invalid, the constructor throws a serialized error response. parseResponse throws it as a ManagedByError.
     if (typeof error === "string") {

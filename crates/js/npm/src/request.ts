@@ -38,6 +38,15 @@ export interface AdmissionReview {
   request: AdmissionRequest;
 }
 
+/** Options of `review`. */
+export interface ReviewOptions {
+  /**
+   * Kubernetes releases to evaluate, as for `lint`. A denial of any of them is a denial, the verdict gets `releases`, and rules that are `off`
+   * in `rules()` deny as in `lint`.
+   */
+  releases?: string;
+}
+
 /** Options of `lint`. */
 export interface LintOptions {
   /** Namespace of objects without one. */
@@ -45,8 +54,11 @@ export interface LintOptions {
   /** User of the request. */
   username?: string;
   groups?: string[];
-  /** `all` to evaluate every Kubernetes release. A denial of any release is a denial, and each object gets `releases`. */
-  releases?: "all";
+  /**
+   * Kubernetes releases to evaluate, as for `--kubernetes` of the command line: `1.36`, `1.31-1.33`, `1.32+`, `1.33.4,1.36.3` or `all`. A
+   * denial of any of them is a denial, and each object gets `releases`.
+   */
+  releases?: string;
 }
 
 /** Options of `diff`. */
@@ -57,8 +69,8 @@ export interface DiffOptions extends LintOptions {
 
 /** Options of `replay`. */
 export interface ReplayOptions {
-  /** `all` to evaluate every Kubernetes release. Each finding gets the `releases` that report it. */
-  releases?: "all";
+  /** Kubernetes releases to evaluate, as for `lint`. Each finding gets the `releases` that report it. */
+  releases?: string;
 }
 
 /** A part of a history: a chunk of bytes or text, a line with or without a line end, or an object. */

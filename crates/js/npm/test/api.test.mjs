@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { after, test } from "node:test";
-import { diff, explain, kinds, lint, ManagedByError, releases, replay, review, rules, settingsSchema, validateSettings } from "managed-by";
+import { diff, explain, kinds, lint, ManagedByError, releaseRange, releases, replay, review, rules, settingsSchema, validateSettings } from "managed-by";
 import { CHANGED, root, thrown, TYPO } from "./support.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "managed-by-api-"));
@@ -77,6 +77,10 @@ test("invalid arguments are rejected by name", () => {
     [() => lint("", {}, { subResource: "status" }), "options.subResource"],
     [() => lint("", {}, { username: 1 }), "options.username"],
     [() => lint("", {}, { releases: "some" }), "options.releases"],
+    [() => lint("", {}, { releases: "" }), "options.releases"],
+    [() => lint("", {}, { releases: ["1.36"] }), "options.releases"],
+    [() => diff("", "", {}, { releases: "1.34-1.33" }), "options.releases"],
+    [() => releaseRange("1.36.0"), "release"],
     [() => diff("", "", {}, { subResource: "scale" }), "options.subResource"],
     [() => diff(1, ""), "old"],
     [() => validateSettings(undefined), "settings"],
@@ -214,6 +218,48 @@ test("releases: all evaluates every release", () => {
   assert.deepEqual(objects[0].verdict.findings[0].releases, ["1.30"]);
   // Releases with equal verdicts share one, which saves memory.
   assert.equal(new Set(objects[0].releases.map(({ verdict }) => verdict)).size, 2);
+});
+
+test("releases accepts the same text as the command line", async () => {
+  const job = (failed) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi" }, spec: { managedBy: "a.io/x" }, status: { active: 1, ready: failed } });
+  const namesFor = (text) => diff(job(0), job(2), {}, { subResource: "status", releases: text }).objects[0].releases.map(({ release }) => release);
+  for (const [text, expected] of [
+    ["1.36.3", ["1.36"]],
+    ["1.30-1.31", ["1.30", "1.31"]],
+    ["1.36+", ["1.36.1", "1.36", "1.37"]],
+    ["1.31, 1.36.3", ["1.31", "1.36"]],
+    ["all", releases()],
+  ]) {
+    assert.deepEqual(namesFor(text), expected, text);
+  }
+  // Denied from 1.31 on.
+  const allowed = (text) => diff(job(0), job(2), { kubernetes_version: "1.37" }, { subResource: "status", releases: text }).objects[0].verdict.allowed;
+  assert.deepEqual(["1.30", "1.30-1.31", "1.30,1.37"].map(allowed), [true, false, false]);
+  assert.match(lint(TYPO, {}, { releases: "1.36.99" }).notes.join(), /^1\.36\.99: unknown patch release, evaluated as 1\.36\.\d+$/);
+  assert.deepEqual(lint(TYPO, {}, { releases: "1.36" }).notes, []);
+  const { message } = thrown(() => lint("", {}, { releases: "1.29" }));
+  assert.match(message, /^options\.releases: .*1\.37.*, a range \(1\.31-1\.33 or 1\.31\+\), a list \(1\.33\.4,1\.36\.3\), or all$/);
+  await assert.rejects(all(replay(HISTORY, {}, { releases: "1.29" })), { code: "ERR_INVALID_ARGUMENT", path: "options.releases" });
+  const { tally } = await all(replay(HISTORY, {}, { releases: "1.36+,1.36.99" }));
+  assert.deepEqual([tally.rows[0].releases, tally.notes.length], [["1.36.1", "1.36", "1.37"], 1]);
+  assert.deepEqual(["1.33.5", "1.37"].map(releaseRange), ["1.33.3 to 1.33.5", "1.37"]);
+});
+
+test("replay returns rejected writes with the response and the verdict on the sent object", async () => {
+  const [{ object: created }, { object: running }, { object: decreased }] = HISTORY;
+  const write = (code, verb, requestObject) => ({
+    kind: "Event", apiVersion: "audit.k8s.io/v1", level: "RequestResponse", stage: "ResponseComplete", verb, user: { username: "runner" }, requestObject,
+    objectRef: { resource: "jobs", namespace: "default", name: "pi", apiGroup: "batch", apiVersion: "v1", ...(verb === "create" ? {} : { subresource: "status" }) },
+    responseStatus: code < 300 ? { code } : { code, message: "no" }, responseObject: code < 300 ? requestObject : { kind: "Status" },
+  });
+  const sent = { ...decreased, metadata: { ...decreased.metadata, resourceVersion: "2" } };
+  const { steps, tally } = await all(replay([write(201, "create", created), write(200, "update", running), write(422, "update", sent), write(409, "update", sent), write(403, "patch", {})]));
+  assert.deepEqual(steps.map(({ line, rejection, username, verdict, message }) => [line, rejection, username, verdict?.code, message?.slice(0, 15)]), [
+    [3, { code: 422, message: "no" }, "runner", 422, undefined],
+    [5, { code: 403, message: "no" }, "runner", undefined, "the audit event"],
+  ]);
+  const { rejected, transientRejections, evaluated, denied } = tally.counts;
+  assert.deepEqual({ rejected, transientRejections, evaluated, denied }, { rejected: 3, transientRejections: 1, evaluated: 2, denied: 0 });
 });
 
 test("diff pairs objects by name, and reports unpaired objects", () => {

@@ -23,7 +23,7 @@ const write = (name, text) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releases", "replay", "review", "rules", "settingsSchema", "validateSettings"];
+const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releaseRange", "releases", "replay", "review", "rules", "settingsSchema", "validateSettings"];
 const MESSAGE = imported.review(CHANGED).message;
 
 /** Size limits of the module, uncompressed and compressed. */
@@ -107,6 +107,13 @@ test("the types compile in both module formats", () => {
   const files = [
     write("esm.mts", `import { lint, replay, review } from "managed-by";${use}`),
     write("cjs.cts", `import { lint, replay, review } from "managed-by";${use}`),
+    write("client.mts", `import { BatchV1Api, KubeConfig } from "@kubernetes/client-node";
+      import { WriteChecker } from "managed-by/client-node";
+      const checker = new WriteChecker({ settings: { role: "hybrid" } });
+      const config: KubeConfig = checker.wrap(new KubeConfig());
+      export const jobs: BatchV1Api = config.makeApiClient(BatchV1Api);
+      // @ts-expect-error: no such role
+      new WriteChecker({ settings: { role: "manager" } });`),
     write("web.mts", `import { init, lint, replay, review } from "managed-by/web"; import url from "managed-by/managed_by.wasm"; void init(url satisfies string);${use}`),
   ];
   const options = ["--noEmit", "--strict", "--module", "node16", "--target", "es2022", "--lib", "es2022,dom", "--types", "node", "--skipLibCheck", "false"];
@@ -121,13 +128,13 @@ test("publint reports no problems", async () => {
 test("the types resolve in every module resolution mode", () => {
   const { stdout } = spawnSync(bin("attw"), ["--pack", built, "--format", "json"], { encoding: "utf8" });
   const problems = JSON.parse(stdout).analysis.problems.map(({ kind, entrypoint, resolutionKind }) => [kind, entrypoint, resolutionKind]);
-  // Both are for browsers and bundlers, so neither has a CommonJS build.
-  assert.deepEqual(problems, ["./web", "./managed_by.wasm"].map((entrypoint) => ["CJSResolvesToESM", entrypoint, "node16-cjs"]));
+  // The last two are for browsers and bundlers, and client-node is an ES module, so none of them has a CommonJS build.
+  assert.deepEqual(problems, ["./client-node", "./web", "./managed_by.wasm"].map((entrypoint) => ["CJSResolvesToESM", entrypoint, "node16-cjs"]));
 });
 
 test("the published package contains exactly the required files", () => {
   const [{ files }] = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: built, stdio: ["ignore", "pipe", "ignore"] }));
-  const expected = ["LICENSE", "README.md", "browser.mjs", "index.d.cts", "index.d.mts", "managed_by.wasm", "managed_by.wasm.d.ts", "module.cjs", "module.mjs", "node.cjs", "node.mjs", "package.json", "settings.schema.json", "web.d.mts", "web.mjs"];
+  const expected = ["LICENSE", "README.md", "browser.mjs", "client-node.d.mts", "client-node.mjs", "index.d.cts", "index.d.mts", "managed_by.wasm", "managed_by.wasm.d.ts", "module.cjs", "module.mjs", "node.cjs", "node.mjs", "package.json", "settings.schema.json", "web.d.mts", "web.mjs"];
   assert.deepEqual(files.map((file) => file.path).sort(), expected.sort());
   for (const name of readdirSync(built)) {
     const text = readFileSync(join(built, name), "latin1");
