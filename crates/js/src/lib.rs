@@ -26,7 +26,7 @@ pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, TextError};
 pub use position::Position;
 pub use replay::{Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;
-pub use verdict::{Finding, ReviewVerdict};
+pub use verdict::{Finding, ReviewVerdict, UncheckedPart};
 
 /// Reviews an admission request, or the request in an `AdmissionReview`, for selected releases or for the settings.
 #[wasm_bindgen]

@@ -31,12 +31,8 @@ pub struct ReviewVerdict {
     pub audit_annotations: Vec<(&'static str, String)>,
     /// Findings, in the order of `rules()`.
     pub findings: Vec<Finding>,
-    /// Parts of the request that were not evaluated, each with its path (empty for the whole object) and a reason.
-    #[cfg_attr(
-        feature = "package",
-        ts(type = "Array<{ path: string, reason: string }>")
-    )]
-    pub unchecked: Vec<Unchecked>,
+    /// Parts of the request that were not evaluated.
+    pub unchecked: Vec<UncheckedPart>,
     /// Verdict of each Kubernetes release, for `review` with `releases`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -58,6 +54,29 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub position: Option<Position>,
+}
+
+/// A part of a request that was not evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Unchecked"))]
+pub struct UncheckedPart {
+    /// Path; empty for the whole object.
+    pub path: String,
+    /// Reason: `unsupported-kind`, `unsupported-version`, `too-many-templates`, `lookup-failed`, `pods-not-selected` or
+    /// `only-api-server-validates`.
+    pub reason: &'static str,
+    /// Path and reason for people: `spec.template: not checked, kube-apiserver may reject the change`.
+    pub message: String,
+}
+
+impl UncheckedPart {
+    fn new(unchecked: Unchecked) -> Self {
+        Self {
+            message: unchecked.to_string(),
+            path: unchecked.path,
+            reason: unchecked.reason.as_str(),
+        }
+    }
 }
 
 impl ReviewVerdict {
@@ -89,7 +108,7 @@ impl ReviewVerdict {
             warnings,
             audit_annotations,
             findings: findings.collect(),
-            unchecked,
+            unchecked: unchecked.into_iter().map(UncheckedPart::new).collect(),
             releases: None,
         }
     }

@@ -9,6 +9,7 @@ use managed_by_js::catalog::{Example, Kind, Rule, RulePage, kinds, releases, rul
 use managed_by_js::{
     Finding, Lint, ObjectVerdict, Position, Rejection, ReleaseVerdict, ReplayCounts, ReplayRow,
     ReplayStep, ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, TextError,
+    UncheckedPart,
 };
 use managed_by_offline::SkipReason;
 use managed_by_offline::replay::ObjectRef;
@@ -79,6 +80,7 @@ fn typescript_types() -> Result<String> {
     add!(
         ReviewVerdict,
         Finding,
+        UncheckedPart,
         Position,
         SettingsVerdict,
         SettingsProblem

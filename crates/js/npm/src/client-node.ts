@@ -164,8 +164,8 @@ export class WriteChecker {
     }
     // With settings, the checker also sees kinds without rules.
     const unchecked = verdict.unchecked.filter(({ reason }) => reason !== "unsupported-kind");
-    for (const { path, reason } of unchecked) {
-      this.#addNotEvaluated(write, path === "" ? reason : `${path}: ${reason}`);
+    for (const { message } of unchecked) {
+      this.#addNotEvaluated(write, message);
     }
     if (!("mode" in verdict.auditAnnotations)) {
       return undefined;

@@ -34,7 +34,7 @@ test("review returns a plain object", () => {
     unchecked: [],
   });
   const other = { ...CHANGED, kind: { group: "batch", version: "v2", kind: "Job" } };
-  assert.deepEqual(review(other).unchecked, [{ path: "", reason: "unsupported-version" }]);
+  assert.deepEqual(review(other).unchecked, [{ path: "", reason: "unsupported-version", message: "not checked, unsupported version of this kind" }]);
 });
 
 test("requests as text keep number formats and duplicate keys", () => {

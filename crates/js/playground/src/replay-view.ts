@@ -239,7 +239,7 @@ function evaluationOfRejected({ verdict, message }: ReplayStep): string {
   if (!verdict.allowed) {
     return `The policy denies it too: ${verdict.message ?? ""}`;
   }
-  const notes = [...verdict.warnings, ...verdict.unchecked.map(({ path, reason }) => `not evaluated: ${path === "" ? "" : `${path}: `}${reason}`)];
+  const notes = [...verdict.warnings, ...verdict.unchecked.map(({ message }) => message)];
   return `The policy allows it${notes.length === 0 ? "" : `, with warnings: ${notes.join("; ")}`}.`;
 }
 

@@ -199,7 +199,7 @@ function notEvaluated({ unchecked }: Verdict): HTMLElement[] {
   if (unchecked.length === 0) {
     return [];
   }
-  const items = unchecked.map(({ path, reason }) => h("li", {}, h("p", { class: "message" }, path === "" ? "" : h("code", {}, path), path === "" ? reason : `: ${reason}`)));
+  const items = unchecked.map(({ message }) => h("li", {}, h("p", { class: "message" }, message)));
   return [section("Not evaluated", h("ul", { class: "problems" }, ...items))];
 }
 
