@@ -114,7 +114,7 @@ export class ReplayView {
       const position = lines === undefined ? fraction : (step.line - 1) / Math.max(lines, 1);
       const bar = bars[Math.min(Math.floor(position * BARS), BARS - 1)];
       if (bar !== undefined) {
-        bar[isDenial(step) ? "denied" : step.verdict === undefined ? "skipped" : "warned"] += 1;
+        bar[isDenial(step) ? "denied" : isWarning(step) ? "warned" : "skipped"] += 1;
       }
     }
     const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
@@ -205,6 +205,11 @@ function isDenial({ verdict, rejection }: ReplayStep): boolean {
   return rejection !== undefined || verdict?.allowed === false;
 }
 
+/** Returns true if a rule has a finding. A step without one is listed because of parts that were not evaluated. */
+function isWarning({ verdict }: ReplayStep): boolean {
+  return verdict !== undefined && verdict.warnings.length + verdict.findings.length > 0;
+}
+
 /** Formats an object as YAML without `managedFields`. */
 function yaml(object: object): string {
   const { metadata, ...others } = object as { metadata?: Record<string, unknown> };
@@ -214,12 +219,13 @@ function yaml(object: object): string {
 
 function stepItem(step: ReplayStep, open: () => void): HTMLElement {
   const { object, verdict, rejection } = step;
-  const outcome = rejection !== undefined ? "rejected" : verdict === undefined ? "not evaluated" : verdict.allowed ? "warned" : "denied";
-  const kind = isDenial(step) ? "deny" : verdict === undefined ? "none" : "warn";
+  const outcome = rejection !== undefined ? "rejected" : isDenial(step) ? "denied" : isWarning(step) ? "warned" : "not evaluated";
+  const kind = isDenial(step) ? "deny" : isWarning(step) ? "warn" : "none";
   const name = [object.kind, [object.namespace, object.name].filter((part) => part !== "").join("/")].join(" ").trim();
   const operation = step.operation === undefined ? "" : `${step.operation.toLowerCase()}${step.subResource === "status" ? " of the status" : ""} `;
-  const text = verdict?.message ?? verdict?.warnings[0] ?? step.message ?? "";
-  const texts = rejection === undefined ? [text] : [`The API server answered ${rejection.code}: ${rejection.message || "no message"}`, evaluationOfRejected(step)];
+  // A stored object is not denied, so the message of a finding is not a warning.
+  const text = verdict === undefined ? step.message : verdict.message ?? verdict.warnings[0] ?? verdict.findings[0]?.message ?? verdict.unchecked[0]?.message;
+  const texts = rejection === undefined ? [text ?? ""] : [`The API server answered ${rejection.code}: ${rejection.message || "no message"}`, evaluationOfRejected(step)];
   return h(
     "li",
     {},

@@ -167,3 +167,21 @@ test("dropped files are replayed: compressed, malformed, empty, or with invalid 
     await drop(history(1000), "jobs.ndjson", /invalid settings: role: Unsupported value: "manager"/);
   });
 });
+
+test("a step without a finding is listed as not evaluated, with the reason", async () => {
+  const replicatedJobs = Array(1001).fill({ name: "a", template: { spec: { managedBy: "kubernetes.io/job-controller" } } });
+  const jobSet = { apiVersion: "jobset.x-k8s.io/v1alpha2", kind: "JobSet", metadata: { name: "a", namespace: "default", uid: "1" }, spec: { replicatedJobs } };
+  const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "pi", namespace: "default", uid: "2", resourceVersion: "1" }, spec: {} };
+  const lines = [["ADDED", jobSet], ["MODIFIED", job]].map(([type, object]) => `${JSON.stringify({ type, object })}\n`);
+  await onPage(async (page) => {
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await paste(page, "rules: {managed-by/template: \"off\"}\n");
+    await page.setInputFiles("#file", { name: "jobs.ndjson", mimeType: "text/plain", buffer: Buffer.from(lines.join("")) });
+    const steps = page.locator(".steps li");
+    await steps.nth(1).waitFor();
+    assert.deepEqual(await steps.locator(".badge").allInnerTexts(), ["not evaluated", "not evaluated"]);
+    const messages = await steps.locator(".message").allInnerTexts();
+    assert.match(messages[0], /^spec\.replicatedJobs/);
+    assert.equal(messages[1], "the first record is an update: the previous state is missing");
+  });
+});

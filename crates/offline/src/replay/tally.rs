@@ -87,10 +87,7 @@ impl Tally {
             Task::Ignore => return None,
             Task::Rejected(write, request) => {
                 let report = match request {
-                    Ok(_) => result?
-                        .map_err(|e| e.to_string())
-                        .and_then(reject_malformed)
-                        .map(|report| *report),
+                    Ok(_) => result?.map(|report| *report).map_err(|e| e.to_string()),
                     Err(reason) => Err(reason.to_string()),
                 };
                 let time = write.time.as_deref().map(str::to_owned);
