@@ -57,6 +57,8 @@ interface Write {
 export class WriteChecker {
   /** Findings that make a release deny a write, and the API server's own errors if it rejects a status or a patch as invalid. */
   readonly failures: string[] = [];
+  /** Findings that only warn, such as statuses that the API server accepts and clients misread. */
+  readonly warnings: string[] = [];
   /** Writes that could not be evaluated, each with the reason. */
   readonly notEvaluated: string[] = [];
   /** Number of evaluated writes. */
@@ -173,9 +175,8 @@ export class WriteChecker {
     this.evaluatedCount += 1;
     // A finding of kube-apiserver is a failure even if it only warns, because some patch release denies the write.
     for (const { enforcement, upstream, message, rule, releaseRange } of verdict.findings) {
-      if (enforcement === "deny" || upstream) {
-        this.failures.push(`${write.method} ${write.path}: ${message}${releaseRange === undefined ? "" : ` (kube-apiserver ${releaseRange})`} [${rule}]`);
-      }
+      const list = enforcement === "deny" || upstream ? this.failures : this.warnings;
+      list.push(`${write.method} ${write.path}: ${message}${releaseRange === undefined ? "" : ` (kube-apiserver ${releaseRange})`} [${rule}]`);
     }
     const newest = verdict.releases?.findLast((release) => !release.verdict.allowed)?.verdict;
     return newest === undefined ? undefined : denialOf(newest, { group, kind, name });

@@ -116,6 +116,15 @@ test("a write that a release denies is not sent, and the client gets kube-apiser
   }
 });
 
+test("statuses that the API server accepts and clients misread are warnings", async () => {
+  const { checker, config } = start();
+  const status = { ...RUNNING, suceeded: 1, conditions: [{ type: "Suspended", status: "true" }] };
+  await config.makeApiClient(CustomObjectsApi).replaceNamespacedCustomObjectStatus({ ...about, group: "batch", version: "v1", plural: "jobs", body: job(status) });
+  checker.assertConforms();
+  const rules = checker.warnings.map((warning) => warning.match(/\[([^[]*)\]$/)[1]);
+  assert.deepEqual(rules, ["job-conventions/condition-status", "job-conventions/unknown-field"], checker.warnings.join("\n"));
+});
+
 test("creates, updates and the object API are checked", async () => {
   const { checker, jobs, config } = start();
   await assert.rejects(jobs.createNamespacedJob({ namespace: "default", body: job(undefined, "typo") }), /spec\.managedBy: Invalid value: .*typo/);

@@ -27,7 +27,7 @@ const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releaseRange", "releases
 const MESSAGE = imported.review(CHANGED).message;
 
 /** Size limits of the module, uncompressed and compressed. */
-const LIMITS = { bytes: 584 * 1024, brotli: 208 * 1024 };
+const LIMITS = { bytes: 592 * 1024, brotli: 212 * 1024 };
 
 test("the module has the recorded size and stays within the limits", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));
