@@ -408,10 +408,13 @@ INSTRUMENT := -gcflags=k8s.io/kubernetes/pkg/registry/batch/job=-d=libfuzzer -gc
 coverage-upstream: # Print how much of kube-apiserver's Job status code the test vectors, CASES cases generated from SEED and the corpus cover (needs Go)
 	@for release in $(FUZZ_RELEASES); do echo "$$release"; parity/oracle/coverage.sh $$release $(CASES) $(SEED) || exit 1; done
 
+# Before 1.27, Go sometimes fails when the time is over (go.dev/issue/75804). The second run starts with a failing input of the first one,
+# which Go stores in testdata/.
 fuzz-upstream: go/managedby/module.wasm $(FUZZ_RELEASES:%=parity/oracle/bin/fuzz-%) ## Fuzz the policy against kube-apiserver's code for SECONDS (needs Go)
-	@cd parity/oracle && for release in $(FUZZ_RELEASES); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
-		bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
-			-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZ_RELEASES)) / $(words $(FUZZ_TARGETS))))s" || exit 1; \
+	@fuzz() { bin/fuzz-$$release -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzzcachedir bin/corpus -test.fuzzminimizetime 20x \
+		-test.fuzztime "$$(($(SECONDS) / $(words $(FUZZ_RELEASES)) / $(words $(FUZZ_TARGETS))))s"; }; \
+	cd parity/oracle && for release in $(FUZZ_RELEASES); do for target in $(FUZZ_TARGETS); do echo "$$target, $$release"; \
+		fuzz || fuzz || exit 1; \
 	done; done
 
 parity/oracle/bin/fuzz-%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod parity/oracle/v%.sum
