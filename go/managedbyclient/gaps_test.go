@@ -19,7 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
+	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 // TestCachedClient writes through a client whose cache is empty or outdated. A write that succeeds without a check fails the test, if the kind
@@ -158,9 +160,9 @@ func TestIgnoredSpec(t *testing.T) {
 	}
 }
 
-// TestIgnoredChangesAreVisible runs a passing test without -v.
-func TestIgnoredChangesAreVisible(t *testing.T) {
-	const variable = "IGNORED_CHANGES=yes"
+// TestWarningsAreVisible runs a passing test without -v.
+func TestWarningsAreVisible(t *testing.T) {
+	const variable = "WARNINGS=yes"
 	if isSet(variable) {
 		c := managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build())
 		for range 2 {
@@ -170,11 +172,23 @@ func TestIgnoredChangesAreVisible(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		obj := get(t, c)
+		obj.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: "true"}}
+		if err := c.Status().Update(t.Context(), obj); err != nil {
+			t.Error(err)
+		}
+		managedbytest.AssertStatusUpdate(t, job(), obj, managedby.AllReleases())
 		return
 	}
-	output, err := runAgain(t, "^TestIgnoredChangesAreVisible$", variable)
-	if err != nil || !strings.Contains(output, ": Update of Job default/pi: the changed status is ignored: use Status().Update (2 times)\n") {
-		t.Errorf("%v: %s", err, output)
+	output, err := runAgain(t, "^TestWarningsAreVisible$", variable)
+	for _, warning := range []string{
+		": Update of Job default/pi: the changed status is ignored: use Status().Update (2 times)\n",
+		`: Status().Update of Job default/pi: Kubernetes 1.32 to 1.37: status.conditions[0].status: Unsupported value: "true"`,
+		`: Update of the status of Job default/pi: Kubernetes 1.30 to 1.37: status.conditions[0].status: Unsupported value: "true"`,
+	} {
+		if err != nil || strings.Count(output, warning) != 1 {
+			t.Errorf("%v: %q is not printed once: %s", err, warning, output)
+		}
 	}
 }
 

@@ -3,53 +3,17 @@ package managedbyclient
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	patches "github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/patch"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 )
 
 const specField = "spec"
-
-// ignoredChanges collects changes that the API server ignored, because they were sent to the wrong endpoint.
-type ignoredChanges struct {
-	mutex sync.Mutex
-	texts []string
-	count map[string]int
-}
-
-func (i *ignoredChanges) add(text string) {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	if i.count == nil {
-		i.count = map[string]int{}
-	}
-	if i.count[text] == 0 {
-		i.texts = append(i.texts, text)
-	}
-	i.count[text]++
-}
-
-// report writes the changes to standard error, because go test hides the log of a test that passes.
-func (i *ignoredChanges) report() {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	for _, text := range i.texts {
-		times := ""
-		if n := i.count[text]; n > 1 {
-			times = fmt.Sprintf(" (%d times)", n)
-		}
-		fmt.Fprintf(os.Stderr, "managedbyclient: %s%s\n", text, times)
-	}
-	i.texts, i.count = nil, nil
-}
 
 // ignoredField returns the field that the API server ignores in an update.
 func ignoredField(subResource string) string {
@@ -76,10 +40,6 @@ func (w *writeChecker) reportIgnored(method, field string, kind schema.GroupVers
 		return
 	}
 	w.t.Logf("%s", text)
-	if line := report.CallersLine(); line != "" {
-		text = line + ": " + text
-	}
-	w.ignored.add(text)
 }
 
 // fieldOf returns a top-level field as decoded JSON; nil if it is missing or empty.

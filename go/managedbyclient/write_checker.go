@@ -37,14 +37,12 @@ type writeChecker struct {
 	callSite string
 	// writes counts the writes that reached the checker, and checked the evaluated ones.
 	writes, checked atomic.Int64
-	ignored         ignoredChanges
 }
 
 // summarize logs the number of checked writes. If there are none, it fails the test, unless the test failed or was skipped, or
 // AllowNoWrites is set.
 func (w *writeChecker) summarize() {
 	w.t.Helper()
-	w.ignored.report()
 	writes, checked := w.writes.Load(), w.checked.Load()
 	if checked > 0 || w.allowNoWrites || report.FailedOrSkipped(w.t.T) {
 		w.t.Summarize(false, fmt.Sprintf("managedbyclient: checked %d of %d writes", checked, writes))

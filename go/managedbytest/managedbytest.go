@@ -10,8 +10,10 @@ package managedbytest
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -51,7 +53,7 @@ func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool 
 	})
 }
 
-// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It logs warnings from this
+// AssertStatusUpdate fails the test unless all the releases accept the update of the Job's status. It prints warnings from this
 // project's own rules.
 func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
@@ -93,7 +95,15 @@ func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, che
 		t.Errorf("%v", err)
 		return false
 	}
-	return Report(t, fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name), findings)
+	what = fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name)
+	ok := Report(t, what, findings)
+	// go test hides the log of a test that passes.
+	if _, notes := describe(findings); ok && !testing.Verbose() {
+		for _, note := range notes {
+			fmt.Fprintf(os.Stderr, "managed-by-policy: %s: %s\n", what, note)
+		}
+	}
+	return ok
 }
 
 // Report fails the test if a finding is a denial: from kube-apiserver's rules in one of the releases or a known early patch release, or

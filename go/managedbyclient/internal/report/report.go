@@ -32,9 +32,9 @@ type T struct {
 	mutex    sync.Mutex
 	ended    bool
 	failures int
-	// repeats counts the repetitions of each text, and texts has the texts in their order.
-	repeats map[string]int
-	texts   []string
+	// repeats counts the repetitions of each text, texts has the texts in their order, and warnings those of Logf.
+	repeats         map[string]int
+	texts, warnings []string
 }
 
 // Options configures a T.
@@ -52,7 +52,8 @@ func New(t managedbytest.T, options Options) *T {
 	return r
 }
 
-// end reports how often findings were repeated. It runs when the test ends; later findings go to standard error.
+// end reports how often findings were repeated, and writes warnings to standard error, because go test hides the log of a test that
+// passes. It runs when the test ends; later findings go to standard error too.
 func (r *T) end() {
 	r.Helper()
 	r.mutex.Lock()
@@ -67,6 +68,15 @@ func (r *T) end() {
 			r.write(false, fmt.Sprintf("%s: %d more %s", strings.TrimSuffix(first, ":"), n, times))
 		}
 	}
+	if !testing.Verbose() && !FailedOrSkipped(r.T) {
+		for _, text := range r.warnings {
+			times := ""
+			if n := r.repeats[text]; n > 0 {
+				times = fmt.Sprintf(" (%d times)", n+1)
+			}
+			fmt.Fprintf(os.Stderr, "managed-by-policy: %s%s\n", text, times)
+		}
+	}
 	r.ended = true
 }
 
@@ -76,10 +86,15 @@ func (r *T) Errorf(format string, args ...any) {
 	r.report(true, r.locate()+fmt.Sprintf(format, args...))
 }
 
-// Logf logs to the test.
+// Logf logs a warning to the test.
 func (r *T) Logf(format string, args ...any) {
 	r.Helper()
-	r.report(false, r.locate()+fmt.Sprintf(format, args...))
+	text := r.locate() + fmt.Sprintf(format, args...)
+	if isNew := r.report(false, text); isNew {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		r.warnings = append(r.warnings, text)
+	}
 }
 
 // Summarize reports a text about the whole test, which has no location in the code under test.
@@ -99,7 +114,8 @@ func (r *T) locate() string {
 	return ""
 }
 
-func (r *T) report(fails bool, text string) {
+// report reports a text, and returns true if it is the first time.
+func (r *T) report(fails bool, text string) bool {
 	r.Helper()
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -108,15 +124,16 @@ func (r *T) report(fails bool, text string) {
 	}
 	if n, known := r.repeats[text]; known {
 		r.repeats[text] = n + 1
-		return
+		return false
 	}
 	r.repeats[text] = 0
 	r.texts = append(r.texts, text)
 	if r.ended {
 		fmt.Fprintf(os.Stderr, "managed-by-policy: after the end of the test: %s\n", text)
-		return
+		return true
 	}
 	r.write(fails, text)
+	return true
 }
 
 func (r *T) write(fails bool, text string) {
