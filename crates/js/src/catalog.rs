@@ -194,3 +194,8 @@ pub fn releases() -> Vec<(&'static str, String)> {
         .map(|release| (release.as_str(), ReleaseSet::from(*release).to_string()))
         .collect()
 }
+
+/// Returns the releases in which the feature gate `JobManagedBy` is on by default, oldest first.
+pub fn releases_with_managed_by_on_by_default() -> Vec<&'static str> {
+    release_names(ReleaseSet::with_managed_by_on_by_default())
+}

@@ -22,11 +22,11 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use releases::ReleasesOption;
 
 pub use error::{Error, ErrorCode, SettingsProblem};
-pub use manifest::{Lint, ObjectVerdict, ReleaseVerdict, TextError};
+pub use manifest::{Lint, ObjectVerdict, TextError};
 pub use position::Position;
 pub use replay::{Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;
-pub use verdict::{Finding, ReviewVerdict, UncheckedPart};
+pub use verdict::{Finding, ReleaseVerdict, ReviewVerdict, UncheckedPart};
 
 /// Reviews an admission request, or the request in an `AdmissionReview`, for selected releases or for the settings.
 #[wasm_bindgen]
@@ -121,7 +121,7 @@ pub fn review_text(
         let evaluated = |request: &AdmissionRequest<'_>| {
             let evaluation = managed_by::evaluate(request, &settings, releases);
             ReviewVerdict {
-                releases: releases.map(|_| manifest::release_verdicts(&evaluation)),
+                releases: releases.map(|_| verdict::release_verdicts(&evaluation)),
                 ..ReviewVerdict::new(EvaluationResult::from(&evaluation))
             }
         };

@@ -1,6 +1,6 @@
 //! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
-use managed_by::{Evaluation, EvaluationResult, Release, ReleaseSet, Settings};
+use managed_by::{Evaluation, EvaluationResult, ReleaseSet, Settings};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Document, MalformedText, Request};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::position::{Position, PositionIndex};
 use crate::releases::ReleasesOption;
 use crate::settings::with_settings;
-use crate::verdict::ReviewVerdict;
+use crate::verdict::{ReleaseVerdict, ReviewVerdict, release_verdicts};
 
 /// Result of `lint` or `diff`.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -55,18 +55,6 @@ pub struct ObjectVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub releases: Option<Vec<ReleaseVerdict>>,
-}
-
-/// Verdict with `kubernetes_version` set to a release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct ReleaseVerdict {
-    /// Release, for example `1.37`.
-    pub release: &'static str,
-    /// Verdict for the release.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(type = "Verdict"))]
-    pub verdict: Option<ReviewVerdict>,
 }
 
 /// A part of a text that could not be reviewed, with the reason.
@@ -335,21 +323,4 @@ impl<'s> LintBuilder<'s> {
         }
         self.lint.objects.push(object_verdict);
     }
-}
-
-/// Returns the verdict of each release. Consecutive releases with equal verdicts share the first one.
-pub(crate) fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
-    let mut previous = ReleaseSet::default();
-    let verdicts = Release::ALL.iter().filter_map(|&release| {
-        let mut groups = evaluation.release_verdicts().iter();
-        let group = groups.find(|group| group.releases.contains(release))?;
-        let is_shared = group.releases == previous;
-        previous = group.releases;
-        let verdict = evaluation.for_release(release).filter(|_| !is_shared);
-        Some(ReleaseVerdict {
-            release: release.as_str(),
-            verdict: verdict.map(|verdict| ReviewVerdict::new(EvaluationResult::from(&verdict))),
-        })
-    });
-    verdicts.collect()
 }

@@ -1,9 +1,10 @@
 //! Verdicts and findings, as the package returns them.
 
-use managed_by::{DecodeError, EvaluationResult, Release, ReleaseSet, ReportedFinding, Unchecked};
+use managed_by::{
+    DecodeError, Evaluation, EvaluationResult, Release, ReleaseSet, ReportedFinding, Unchecked,
+};
 use serde::{Serialize, Serializer};
 
-use crate::manifest::ReleaseVerdict;
 use crate::position::Position;
 
 /// Verdict on an admission request.
@@ -37,6 +38,18 @@ pub struct ReviewVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
     pub releases: Option<Vec<ReleaseVerdict>>,
+}
+
+/// Verdict with `kubernetes_version` set to a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+pub struct ReleaseVerdict {
+    /// Release, for example `1.37`.
+    pub release: &'static str,
+    /// Verdict for the release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(type = "Verdict"))]
+    pub verdict: Option<ReviewVerdict>,
 }
 
 /// A finding of a rule at a path.
@@ -112,6 +125,23 @@ impl ReviewVerdict {
             releases: None,
         }
     }
+}
+
+/// Returns the verdict of each release. Consecutive releases with equal verdicts share the first one.
+pub(crate) fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
+    let mut previous = ReleaseSet::default();
+    let verdicts = Release::ALL.iter().filter_map(|&release| {
+        let mut groups = evaluation.release_verdicts().iter();
+        let group = groups.find(|group| group.releases.contains(release))?;
+        let is_shared = group.releases == previous;
+        previous = group.releases;
+        let verdict = evaluation.for_release(release).filter(|_| !is_shared);
+        Some(ReleaseVerdict {
+            release: release.as_str(),
+            verdict: verdict.map(|verdict| ReviewVerdict::new(EvaluationResult::from(&verdict))),
+        })
+    });
+    verdicts.collect()
 }
 
 /// Serializes pairs as an object. Collecting them in a map would add a second sort implementation to the module.

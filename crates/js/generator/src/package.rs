@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use managed_by_js::catalog::{Example, Kind, Rule, RulePage, kinds, releases, rules};
+use managed_by_js::catalog::{
+    Example, Kind, Rule, RulePage, kinds, releases, releases_with_managed_by_on_by_default, rules,
+};
 use managed_by_js::{
     Finding, Lint, ObjectVerdict, Position, Rejection, ReleaseVerdict, ReplayCounts, ReplayRow,
     ReplayStep, ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, TextError,
@@ -60,6 +62,7 @@ fn catalog() -> Result<Value> {
         "rules": rules()?,
         "kinds": kinds(),
         "releases": releases(),
+        "managedByOnByDefault": releases_with_managed_by_on_by_default(),
         "settingsSchema": schema,
     }))
 }

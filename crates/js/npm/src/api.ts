@@ -153,6 +153,14 @@ export function releases(): string[] {
 }
 
 /**
+ * Returns the releases in which the feature gate `JobManagedBy` is on by default, 1.32 and newer, oldest first. Without the gate, 1.30 and 1.31
+ * drop `managedBy` from new Jobs.
+ */
+export function releasesWithManagedByOnByDefault(): string[] {
+  return [...catalog.managedByOnByDefault];
+}
+
+/**
  * Returns the patch releases that a release stands for: `1.33.3 to 1.33.5` for `1.33.5`.
  *
  * @param release a release from `releases()`

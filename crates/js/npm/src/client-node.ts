@@ -2,11 +2,11 @@
 import { Observable, type RequestContext, ResponseContext, SelfDecodingBody } from "@kubernetes/client-node";
 import type { Settings } from "../generated/settings.js";
 import type { Verdict } from "../generated/types.js";
-import { kinds, review } from "./api.js";
+import { kinds, releasesWithManagedByOnByDefault, review } from "./api.js";
 
 /** Options of a `WriteChecker`. */
 export interface WriteCheckerOptions {
-  /** Kubernetes releases to evaluate, as for `lint`; by default `1.32+`, in which `managedBy` of Jobs is on by default. */
+  /** Kubernetes releases to evaluate, as for `lint`; by default `releasesWithManagedByOnByDefault()`. */
   releases?: string;
   /** Settings of the policy, for example `custom_kinds` or `status_writers`. */
   settings?: Settings | string;
@@ -69,7 +69,7 @@ export class WriteChecker {
   readonly #hasSettings: boolean;
 
   constructor(options: WriteCheckerOptions = {}) {
-    this.#options = { releases: "1.32+", settings: {}, username: "", groups: [], ...options };
+    this.#options = { releases: releasesWithManagedByOnByDefault().join(","), settings: {}, username: "", groups: [], ...options };
     this.#hasSettings = options.settings !== undefined;
     // Reports invalid options here, not in the first write.
     review("", this.#options.settings, { releases: this.#options.releases });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { after, test } from "node:test";
-import { diff, explain, kinds, lint, ManagedByError, releaseRange, releases, replay, review, rules, settingsSchema, validateSettings } from "managed-by";
+import { diff, explain, kinds, lint, ManagedByError, releaseRange, releases, releasesWithManagedByOnByDefault, replay, review, rules, settingsSchema, validateSettings } from "managed-by";
 import { CHANGED, root, thrown, TYPO } from "./support.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "managed-by-api-"));
@@ -242,6 +242,8 @@ test("releases accepts the same text as the command line", async () => {
   await assert.rejects(all(replay(HISTORY, {}, { releases: "1.29" })), { code: "ERR_INVALID_ARGUMENT", path: "options.releases" });
   const { tally } = await all(replay(HISTORY, {}, { releases: "1.36+,1.36.99" }));
   assert.deepEqual([tally.rows[0].releases, tally.notes.length], [["1.36.1", "1.36", "1.37"], 1]);
+  const onByDefault = releasesWithManagedByOnByDefault();
+  assert.deepEqual(onByDefault, releases().filter((release) => !["1.30", "1.31"].includes(release)));
   assert.deepEqual(["1.33.5", "1.37"].map(releaseRange), ["1.33.3 to 1.33.5", "1.37"]);
 });
 

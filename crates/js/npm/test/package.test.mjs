@@ -23,7 +23,7 @@ const write = (name, text) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releaseRange", "releases", "replay", "review", "rules", "settingsSchema", "validateSettings"];
+const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releaseRange", "releases", "releasesWithManagedByOnByDefault", "replay", "review", "rules", "settingsSchema", "validateSettings"];
 const MESSAGE = imported.review(CHANGED).message;
 
 /** Size limits of the module, uncompressed and compressed. */

@@ -1,5 +1,5 @@
 // Determines who answers a request that the policy denies: kube-apiserver validates Jobs and CronJobs before it calls the policy.
-import { type AdmissionRequest, explain, type Finding, releases, type Verdict } from "managed-by/web";
+import { type AdmissionRequest, explain, type Finding, releasesWithManagedByOnByDefault, type Verdict } from "managed-by/web";
 import { SETTINGS } from "./evaluation.js";
 
 /** Who answers a denied request. */
@@ -10,9 +10,6 @@ export interface Answer {
   note?: string;
 }
 
-/** First release in which the feature gate `JobManagedBy` is on by default. */
-const ON_BY_DEFAULT = "1.32";
-
 /** Returns who answers a request on a release. Stored objects are not requests. */
 export function answerOf(request: AdmissionRequest, verdict: Verdict, isStored: boolean, release: string): Answer {
   const upstream = verdict.findings.filter(({ enforcement, rule }) => enforcement === "deny" && explain(rule).upstream);
@@ -20,10 +17,9 @@ export function answerOf(request: AdmissionRequest, verdict: Verdict, isStored: 
     return {};
   }
   if (release === SETTINGS) {
-    return { note: `kube-apiserver ${ON_BY_DEFAULT} and newer validates this itself, before it calls the policy.` };
+    return { note: "kube-apiserver 1.32 and newer validates this itself, before it calls the policy." };
   }
-  const isOnByDefault = releases().indexOf(release) >= releases().findIndex((name) => name.startsWith(ON_BY_DEFAULT));
-  const own = isOnByDefault ? upstream : upstream.filter((finding) => isAlwaysValidated(request, finding));
+  const own = releasesWithManagedByOnByDefault().includes(release) ? upstream : upstream.filter((finding) => isAlwaysValidated(request, finding));
   if (own.length === 0) {
     return { note: `kube-apiserver ${release} validates this only with the feature gate JobManagedBy, which is off by default. Without the gate, only the policy can deny it.` };
   }
