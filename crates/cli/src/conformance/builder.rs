@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Evaluation, Kind, MergedFinding, Reconciler,
-    ReleaseSet, Rule, Settings, evaluate, exercised_rules, rules, with_kind,
+    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Settings,
+    evaluate, exercised_rules, with_kind,
 };
 use managed_by_offline::Operation;
 use managed_by_offline::profile::{CORE, Profile, Transitions, profile};
@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use super::coverage::{Coverage, profile_results};
 use super::history::{HistoryBuilder, WriteLocation, WriteObjects, recorded_write};
 use super::report::{
-    ConformanceReport, ObjectHistory, Outcome, Provenance, Rejection, ReleaseResult, RuleResult,
-    RuleWarning, UnfinishedObject,
+    ConformanceReport, ObjectHistory, Outcome, Provenance, Rejection, UnfinishedObject,
 };
+use super::rule_results::RuleResults;
 use super::tracked_object::TrackedObject;
 
 /// Maximum number of objects with a history.
@@ -38,10 +38,7 @@ pub(crate) struct ReportBuilder<'s> {
     /// Number of skipped writes to objects of other controllers, by controller. The name is empty if the controller is unknown.
     other_controller_writes: BTreeMap<String, u64>,
     skipped: u64,
-    /// One result per release, for each rule that applies to a recorded kind.
-    results: BTreeMap<&'static str, Vec<ReleaseResult>>,
-    /// Warnings by rule.
-    warnings: BTreeMap<&'static str, RuleWarning>,
+    rule_results: RuleResults,
     histories: BTreeMap<String, HistoryBuilder>,
     /// The controller's objects, by their identity in the recording.
     objects: BTreeMap<String, TrackedObject>,
@@ -75,8 +72,7 @@ impl<'s> ReportBuilder<'s> {
             transient_rejections: 0,
             other_controller_writes: BTreeMap::new(),
             skipped: 0,
-            results: BTreeMap::new(),
-            warnings: BTreeMap::new(),
+            rule_results: RuleResults::default(),
             histories: BTreeMap::new(),
             objects: BTreeMap::new(),
             identities: BTreeMap::new(),
@@ -261,18 +257,14 @@ impl<'s> ReportBuilder<'s> {
             })
             .collect();
         let is_rejected = rejection.is_some();
-        count_results(
-            &mut self.results,
-            self.releases,
-            &rules,
-            &denials,
-            is_rejected,
-        );
+        self.rule_results
+            .count(self.releases, &rules, &denials, is_rejected);
         if !denials.is_empty() && rejection.is_none() {
             self.denied_writes = self.denied_writes.saturating_add(1);
         }
         if write.is_status && !is_rejected {
-            count_warnings(&mut self.warnings, &evaluation, &object, location);
+            self.rule_results
+                .count_warnings(&evaluation, &object, location);
         }
         self.histories
             .entry(object.clone())
@@ -319,17 +311,8 @@ impl<'s> ReportBuilder<'s> {
         let mut unfinished_objects = self.unfinished_objects(is_live);
         let unfinished = u64::try_from(unfinished_objects.len()).unwrap_or(u64::MAX);
         unfinished_objects.truncate(MAX_OBJECTS);
-        let rules: Vec<RuleResult> = rules()
-            .iter()
-            .filter_map(|rule| {
-                Some(RuleResult {
-                    rule: rule.id(),
-                    title: rule.documentation().title,
-                    is_upstream: rule.is_upstream(),
-                    results: self.results.get(rule.id())?.clone(),
-                })
-            })
-            .collect();
+        let has_job = self.objects.values().any(TrackedObject::is_job);
+        let (rules, warnings) = self.rule_results.finish();
         let releases_with = |outcome: Outcome| -> ReleaseSet {
             let releases = self.releases.iter().enumerate();
             let has_outcome = releases.filter(|(index, _)| {
@@ -340,7 +323,7 @@ impl<'s> ReportBuilder<'s> {
         };
         let denied_by = releases_with(Outcome::Denied);
         let required: Vec<&Profile> = profile(CORE)
-            .filter(|_| self.has_job())
+            .filter(|_| has_job)
             .into_iter()
             .chain(self.claimed.iter().copied())
             .collect();
@@ -395,86 +378,11 @@ impl<'s> ReportBuilder<'s> {
             conforms_to,
             profiles,
             rules,
-            warnings: self.warnings.into_values().collect(),
+            warnings,
             denied_objects,
             omitted_objects: u64::try_from(omitted_objects).unwrap_or(u64::MAX),
             unfinished,
             unfinished_objects,
-        }
-    }
-
-    /// Returns true if the recording has a Job of the controller.
-    fn has_job(&self) -> bool {
-        self.objects.values().any(TrackedObject::is_job)
-    }
-}
-
-/// Counts the results of a write by rule and release. A rejected write exercises only the rules that deny it.
-fn count_results(
-    all: &mut BTreeMap<&'static str, Vec<ReleaseResult>>,
-    releases: ReleaseSet,
-    rules: &[(&'static Rule, bool)],
-    denials: &[&MergedFinding<'_>],
-    is_rejected: bool,
-) {
-    for &(rule, is_exercised) in rules {
-        let results = all
-            .entry(rule.id())
-            .or_insert_with(|| vec![ReleaseResult::default(); releases.iter().count()]);
-        let denying = denials.iter().filter(|finding| finding.rule() == rule);
-        let denying = denying.fold(ReleaseSet::default(), |all, finding| {
-            all.union(finding.releases())
-        });
-        let is_exercised = is_exercised && !(is_rejected && denying.is_empty());
-        for (result, release) in results.iter_mut().zip(releases.iter()) {
-            let exists = rule.exists_in(release);
-            result.count_write(exists, is_exercised, denying.contains(release));
-        }
-    }
-}
-
-/// Counts the rules that warn about an accepted status write. Other writes are not only the controller's.
-fn count_warnings(
-    all: &mut BTreeMap<&'static str, RuleWarning>,
-    evaluation: &Evaluation<'_>,
-    object: &str,
-    location: &WriteLocation,
-) {
-    let findings = evaluation.findings().iter();
-    let warnings = findings.filter(|finding| {
-        finding.enforcement() == Enforcement::Warn && !finding.rule().is_upstream()
-    });
-    let rules: BTreeMap<_, _> = warnings
-        .map(|finding| (finding.rule().id(), finding.rule()))
-        .collect();
-    for (id, rule) in rules {
-        let warning = all.entry(id).or_insert_with(|| RuleWarning {
-            rule: id,
-            title: rule.documentation().title,
-            writes: 0,
-            object: object.to_owned(),
-            first_write: location.to_string(),
-        });
-        warning.writes = warning.writes.saturating_add(1);
-    }
-}
-
-impl ReleaseResult {
-    /// Counts a write to which the rule applies.
-    fn count_write(&mut self, exists: bool, is_exercised: bool, is_denied: bool) {
-        if !exists {
-            self.outcome = Outcome::NotInRelease;
-            return;
-        }
-        if is_exercised {
-            self.exercised = self.exercised.saturating_add(1);
-            if self.outcome == Outcome::Untested {
-                self.outcome = Outcome::Passed;
-            }
-        }
-        if is_denied {
-            self.denied = self.denied.saturating_add(1);
-            self.outcome = Outcome::Denied;
         }
     }
 }

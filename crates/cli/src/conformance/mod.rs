@@ -17,6 +17,7 @@ mod history;
 mod markdown;
 mod page;
 mod report;
+mod rule_results;
 mod tracked_object;
 
 pub(crate) use builder::ReportBuilder;
