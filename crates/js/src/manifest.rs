@@ -1,6 +1,6 @@
 //! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
-use managed_by::{Evaluation, EvaluationResult, ReleaseSet, Settings};
+use managed_by::{Evaluation, EvaluationResult, ReleaseSet, Settings, malformed_object};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Document, MalformedText, Request};
 use serde::Serialize;
@@ -270,12 +270,15 @@ impl<'s> LintBuilder<'s> {
         };
         let releases = self.releases;
         let result = request.with_request(|request| {
+            if let Some(malformed) = malformed_object(request, self.settings) {
+                return Err(malformed);
+            }
             // A release that is requested denies the object.
             let evaluation = managed_by::evaluate(request, self.settings, releases);
             let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation));
-            (verdict, releases.map(|_| release_verdicts(&evaluation)))
+            Ok((verdict, releases.map(|_| release_verdicts(&evaluation))))
         });
-        let (verdict, releases, malformed) = match result {
+        let (verdict, releases, malformed) = match result.flatten() {
             Ok((verdict, releases)) => (verdict, releases, None),
             Err(reason) => {
                 let evaluation = |releases| {
@@ -288,8 +291,13 @@ impl<'s> LintBuilder<'s> {
             }
         };
         // Only reviewed objects have the annotation `mode`, including custom kinds in the settings.
-        let annotations = &verdict.audit_annotations;
-        if !object.is_supported() && !annotations.iter().any(|(key, _)| *key == "mode") {
+        let has_mode = || {
+            verdict
+                .audit_annotations
+                .iter()
+                .any(|(key, _)| *key == "mode")
+        };
+        if !object.is_supported() && malformed.is_none() && !has_mode() {
             let dot = if object.group().is_empty() { "" } else { "." };
             let name = format!("{}{dot}{}", object.kind(), object.group());
             self.lint.unsupported.push(name);

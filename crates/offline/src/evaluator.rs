@@ -54,14 +54,17 @@ impl<'s> Evaluator<'s> {
         &self,
         request: &AdmissionRequest<'_>,
     ) -> Result<EvaluationResult, DecodeError> {
-        match malformed_object(request, &self.settings) {
-            Some(malformed) => Err(malformed),
-            None => Ok(EvaluationResult::from(&evaluate(
-                request,
-                &self.settings,
-                self.releases,
-            ))),
-        }
+        self.check(request)?;
+        let evaluation = evaluate(request, &self.settings, self.releases);
+        Ok(EvaluationResult::from(&evaluation))
+    }
+
+    /// Decodes an object of a kind that the settings declare. Other objects are decoded with the request.
+    ///
+    /// # Errors
+    /// Fails like [`Evaluator::evaluate`].
+    pub(crate) fn check(&self, request: &AdmissionRequest<'_>) -> Result<(), DecodeError> {
+        malformed_object(request, &self.settings).map_or(Ok(()), Err)
     }
 
     /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is enabled.

@@ -3,6 +3,7 @@
 use managed_by::{DecodeError, Kind, UserInfo};
 
 use crate::document::Document;
+use crate::evaluator::Evaluator;
 use crate::json::{Members, elements, is_equal};
 use crate::object_ref::ObjectRef;
 use crate::operation::Operation;
@@ -93,10 +94,12 @@ impl Object<'_> {
     ///
     /// # Errors
     /// Returns an error if a field has the wrong type.
-    pub fn check(&self) -> Result<(), DecodeError> {
+    pub fn check(&self, evaluator: &Evaluator<'_>) -> Result<(), DecodeError> {
         let user = UserInfo::default();
         let request = self.request_for(Operation::Create, None, "", &user);
-        request.with_request(|_| ())
+        request
+            .with_request(|request| evaluator.check(request))
+            .flatten()
     }
 
     /// Converts a path in the object to a path in the document.

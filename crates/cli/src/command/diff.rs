@@ -175,7 +175,7 @@ impl Comparison<'_> {
                 return false;
             };
             let json = located.object.json().to_owned();
-            let malformed = located.object.check().err();
+            let malformed = located.object.check(&self.context.evaluator).err();
             let malformed = malformed.filter(|_| self.context.supports(&name));
             let error = malformed.map(|malformed| with_kind(located.error(&name, &malformed)));
             objects.push((Entry::new(path, name, &json), OldObject { json, error }));
@@ -213,7 +213,7 @@ impl Comparison<'_> {
             };
             let evaluated = report.results.len();
             let old = pair.and_then(|index| old.get(index));
-            match (old, located.object.check()) {
+            match (old, located.object.check(&context.evaluator)) {
                 // Report errors in the new object before its update is split: an intermediate state mixes both objects.
                 (Some(_), Err(malformed)) => {
                     report.diagnostics.push(located.error(&name, &malformed));

@@ -57,6 +57,19 @@ test("malformed requests are denied with code 400", () => {
   }
 });
 
+test("a malformed object of a declared kind is denied at its position, like one of a built-in kind", () => {
+  const settings = { custom_kinds: [{ group: "acme.io", kind: "Render", plural: "renders" }] };
+  const message = "object.spec.managedBy: expected a string, got a number";
+  for (const head of ["apiVersion: acme.io/v1\nkind: Render", "apiVersion: batch/v1\nkind: Job"]) {
+    for (const releases of [undefined, "1.36"]) {
+      const { objects, errors, unsupported, summary } = lint(`${head}\nmetadata: {name: a}\nspec: {managedBy: 1}\n`, settings, { releases });
+      assert.deepEqual([objects.map(({ verdict }) => [verdict.code, verdict.message]), unsupported], [[[400, message]], []], head);
+      assert.deepEqual(errors.map(({ message, position: { line, column } }) => [message, line, column]), [[message, 4, 19]], head);
+      assert.deepEqual([summary.ok, summary.denied], [false, 1], head);
+    }
+  }
+});
+
 test("invalid arguments are rejected by name", () => {
   const circular = {};
   circular.self = circular;
