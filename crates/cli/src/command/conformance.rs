@@ -7,9 +7,10 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
-use managed_by::{ReleaseSet, nearest_name};
-use managed_by_offline::replay::RecordedChange;
-use managed_by_offline::{Evaluator, Replay, SkipReason, SkippedRecord};
+use managed_by::{AdmissionRequest, ReleaseSet, nearest_name};
+use managed_by_offline::replay::{RecordPosition, RecordedChange};
+use managed_by_offline::{Evaluator, Replay, Request, SkipReason, SkippedRecord};
+use serde_json::Value;
 
 use super::recording::{Errors, Recording};
 use super::settings::{ResolvedSettings, release_notes};
@@ -43,27 +44,22 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
         let documents = batch.documents();
         let held_back =
             replay.for_each_change(&documents, batch.reorder_window, |position, change| {
-                let file = recording.files.get(position.source);
-                let recorded_at = WriteLocation {
-                    source: file.map(ToString::to_string).unwrap_or_default(),
-                    line: position.line,
-                    time: position.time.clone(),
-                };
+                let recorded_at = location(&recording, &position);
                 let (object, added) = match change {
                     RecordedChange::Accepted(request) => {
-                        // A parsed request can be serialized.
-                        let value = serde_json::to_value(request).unwrap_or_default();
                         let identity = request.identity();
-                        let added = request
-                            .with_request(|request| {
-                                builder.add(request, &value, &identity, &recorded_at)
-                            })
-                            .map_err(|e| e.to_string())
-                            .flatten();
+                        let added = with_json(request, |request, json| {
+                            builder.add(request, json, &identity, &recorded_at)
+                        });
                         (request.object_ref(), added)
                     }
-                    RecordedChange::Rejected(write) => {
-                        let added = builder.add_rejected(write, &recorded_at);
+                    RecordedChange::Rejected(write, request) => {
+                        let added = match request {
+                            Some(request) => with_json(request, |request, json| {
+                                builder.add_rejected(write, Some((request, json)), &recorded_at)
+                            }),
+                            None => builder.add_rejected(write, None, &recorded_at),
+                        };
                         (write.object.clone(), added)
                     }
                     RecordedChange::Skipped(object, skipped) => {
@@ -125,6 +121,29 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
             ExitStatus::NothingEvaluated,
         ),
     ]))
+}
+
+fn location(recording: &Recording, position: &RecordPosition) -> WriteLocation {
+    let file = recording.files.get(position.source);
+    WriteLocation {
+        source: file.map(ToString::to_string).unwrap_or_default(),
+        line: position.line,
+        time: position.time.clone(),
+    }
+}
+
+/// Passes a request to a function, decoded and as JSON.
+///
+/// # Errors
+/// Fails with a message if the object is malformed, or the function fails.
+fn with_json(
+    request: &Request<'_>,
+    each: impl FnOnce(&AdmissionRequest<'_>, &Value) -> Result<(), String>,
+) -> Result<(), String> {
+    // A parsed request can be serialized.
+    let json = serde_json::to_value(request).unwrap_or_default();
+    let result = request.with_request(|request| each(request, &json));
+    result.map_err(|malformed| malformed.to_string()).flatten()
 }
 
 /// Returns the time of the report in RFC 3339: the current time, or `SOURCE_DATE_EPOCH` for a reproducible report.

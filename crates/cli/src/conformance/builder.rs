@@ -9,7 +9,7 @@ use managed_by::{
 use managed_by_offline::Operation;
 use managed_by_offline::profile::{CORE, Profile, Transitions, profile};
 use managed_by_offline::replay::RejectedWrite;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::coverage::{Coverage, profile_results};
 use super::history::{HistoryBuilder, WriteLocation, WriteObjects, recorded_write};
@@ -145,13 +145,14 @@ impl<'s> ReportBuilder<'s> {
         Ok(())
     }
 
-    /// Adds a write that the API server rejected. It is evaluated if the recording has the sent object and the state before.
+    /// Adds a write that the API server rejected, with its request, decoded and as JSON, if the recording has both states.
     ///
     /// # Errors
     /// Fails with a message if it is unknown whose object it is, or if the object is malformed.
     pub(crate) fn add_rejected(
         &mut self,
         rejected: &RejectedWrite<'_>,
+        request: Option<(&AdmissionRequest<'_>, &Value)>,
         location: &WriteLocation,
     ) -> Result<(), String> {
         // Users create and delete the objects.
@@ -182,41 +183,19 @@ impl<'s> ReportBuilder<'s> {
             code: rejected.code,
             message: rejected.message.clone(),
         };
-        let old = tracked.last.clone();
-        let sent = rejected
-            .request_object()
-            .and_then(|json| serde_json::from_str(json).ok());
-        let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
-        let is_status = rejected.operation == Operation::UpdateStatus;
-        // The change cannot be evaluated if a write between the two states is missing.
-        let new = sent
-            .filter(|sent: &Value| version(sent).is_none_or(|sent| Some(sent) == version(&old)));
-        let Some(new) = new else {
+        if let Some((request, value)) = request {
+            let write = WriteObjects::from_request(value);
+            self.evaluate(request, &write, location, Some(rejection))?;
+        } else {
+            let state = &tracked.last;
             let write = WriteObjects {
-                old: &old,
-                new: &old,
-                is_status,
+                old: state,
+                new: state,
+                is_status: rejected.operation == Operation::UpdateStatus,
             };
             let write = recorded_write(&write, location, &[], Some(rejection));
             self.histories.entry(name).or_default().add(write);
-            return Ok(());
-        };
-        let mut request = Map::new();
-        let object = &rejected.object;
-        request.insert("kind".to_owned(), tracked.kind.clone());
-        request.insert("operation".to_owned(), "UPDATE".into());
-        if is_status {
-            request.insert("subResource".to_owned(), "status".into());
         }
-        request.insert("name".to_owned(), (&*object.name).into());
-        request.insert("namespace".to_owned(), (&*object.namespace).into());
-        request.insert("oldObject".to_owned(), old);
-        request.insert("object".to_owned(), new);
-        let value = Value::Object(request);
-        let json = value.to_string();
-        let request = AdmissionRequest::from_json(json.as_bytes()).map_err(|e| e.to_string())?;
-        let write = WriteObjects::from_request(&value);
-        self.evaluate(&request, &write, location, Some(rejection))?;
         Ok(())
     }
 

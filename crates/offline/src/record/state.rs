@@ -107,10 +107,15 @@ impl<'a> State<'a> {
         if !self.metadata.uid.is_empty() {
             return Cow::Borrowed(&self.metadata.uid);
         }
+        Cow::Owned(self.name())
+    }
+
+    /// Returns kind, namespace and name, which objects that do not exist at the same time may share.
+    pub(crate) fn name(&self) -> String {
         let Metadata {
             name, namespace, ..
         } = &self.metadata;
-        Cow::Owned(format!("{}/{}/{namespace}/{name}", self.group, self.kind))
+        format!("{}/{}/{namespace}/{name}", self.group, self.kind)
     }
 
     /// Returns true if the status is a non-empty object. The library reports a status of the wrong type.

@@ -21,6 +21,8 @@ pub(super) struct ObjectHistory<'s> {
     pub(super) evaluator: Evaluator<'s>,
     /// Last states of live objects, by identity.
     pub(super) live: BTreeMap<String, StoredState>,
+    /// Identities of live objects, by name. A rejected write may lack the UID.
+    identities: BTreeMap<Box<str>, String>,
 }
 
 /// An owned copy of an object's state at the end of a chunk.
@@ -28,6 +30,8 @@ pub(super) struct ObjectHistory<'s> {
 pub(super) struct StoredState {
     json: Box<str>,
     resource_version: Option<u64>,
+    /// Kind, namespace and name, if it was written in an audit log: a watch has no rejected writes.
+    name: Option<Box<str>>,
 }
 
 /// States of objects before a chunk, by identity, for objects that need more than the version.
@@ -36,11 +40,18 @@ pub(super) type PreviousStates<'c> = BTreeMap<Cow<'c, str>, State<'c>>;
 /// Last states of objects in a chunk, by identity; [`None`] if deleted.
 pub(super) type LatestStates<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
 
-/// Copies the final states of a chunk's objects; [`None`] if deleted.
-pub(super) fn copy_states(latest: &LatestStates<'_>) -> Vec<(String, Option<StoredState>)> {
+/// Copies the final states of a chunk's objects, with their names if the chunk is a part of an audit log; [`None`] if deleted.
+pub(super) fn copy_states(
+    latest: &LatestStates<'_>,
+    items: &[PositionedRecord<'_>],
+) -> Vec<(String, Option<StoredState>)> {
+    let is_audit_log = items
+        .iter()
+        .any(|item| matches!(item.record, Ok(Record::Write(_) | Record::Rejected(_))));
     let stored = |state: &State<'_>| StoredState {
         json: state.text.into(),
         resource_version: state.metadata.resource_version,
+        name: is_audit_log.then(|| state.name().into()),
     };
     latest
         .iter()
@@ -50,17 +61,27 @@ pub(super) fn copy_states(latest: &LatestStates<'_>) -> Vec<(String, Option<Stor
 
 impl<'s> ObjectHistory<'s> {
     pub(super) fn new(evaluator: Evaluator<'s>) -> Self {
-        let live = BTreeMap::new();
-        Self { evaluator, live }
+        Self {
+            evaluator,
+            live: BTreeMap::new(),
+            identities: BTreeMap::new(),
+        }
     }
 
     /// Stores the states at the end of a chunk.
     pub(super) fn update(&mut self, updates: Vec<(String, Option<StoredState>)>) {
         for (identity, stored) in updates {
-            match stored {
-                Some(stored) => self.live.insert(identity, stored),
-                None => self.live.remove(&identity),
-            };
+            if let Some(stored) = stored {
+                if let Some(name) = &stored.name {
+                    self.identities.insert(name.clone(), identity.clone());
+                }
+                self.live.insert(identity, stored);
+            } else if let Some(deleted) = self.live.remove(&identity)
+                && let Some(name) = &deleted.name
+                && self.identities.get(name) == Some(&identity)
+            {
+                self.identities.remove(name);
+            }
         }
     }
 
@@ -80,8 +101,12 @@ impl<'s> ObjectHistory<'s> {
                 },
                 _ => continue,
             };
-            let identity = state.identity();
             let is_rejected = matches!(item.record, Ok(Record::Rejected(_)));
+            let identity = if is_rejected {
+                self.identity_of_sent(state, &LatestStates::new())
+            } else {
+                state.identity()
+            };
             if let Some(old) = self.live.get(&*identity)
                 && versions(old.resource_version, state).is_none_or(|(before, now)| {
                     if is_rejected {
@@ -150,21 +175,39 @@ impl<'s> ObjectHistory<'s> {
         (tasks, latest)
     }
 
+    /// Returns the identity of the object that a client sent, which the client finds by its name.
+    fn identity_of_sent<'c>(
+        &'c self,
+        sent: &'c State<'_>,
+        latest: &LatestStates<'c>,
+    ) -> Cow<'c, str> {
+        if !sent.metadata.uid.is_empty() {
+            return sent.identity();
+        }
+        let name = sent.name();
+        let mut states = latest.iter();
+        let latest = states.find(|(_, state)| state.is_some_and(|state| state.name() == name));
+        if let Some((identity, _)) = latest {
+            return identity.clone();
+        }
+        let stored = self.identities.get(&*name);
+        stored.map_or_else(|| sent.identity(), Into::into)
+    }
+
     /// Returns the previous state of an object, if parsed, and its version.
     fn old_state<'c>(
         &self,
-        state: &State<'_>,
+        identity: &str,
         previous: &'c PreviousStates<'c>,
         latest: &LatestStates<'c>,
     ) -> (Option<&'c State<'c>>, Option<u64>) {
-        let identity = state.identity();
-        if let Some(old) = latest.get(&*identity) {
+        if let Some(old) = latest.get(identity) {
             let version = old.and_then(|old| old.metadata.resource_version);
             return (*old, version);
         }
-        let stored = self.live.get(&*identity);
+        let stored = self.live.get(identity);
         let version = stored.and_then(|stored| stored.resource_version);
-        (previous.get(&*identity), version)
+        (previous.get(identity), version)
     }
 
     /// Returns the request that the API server rejected.
@@ -176,7 +219,8 @@ impl<'s> ObjectHistory<'s> {
     ) -> Result<Request<'c>, NotEvaluatedReason> {
         let state = write.sent.as_ref().ok_or(NotEvaluatedReason::NoObject)?;
         let old = if is_update(write.operation) {
-            let (old, version) = self.old_state(state, previous, latest);
+            let identity = self.identity_of_sent(state, latest);
+            let (old, version) = self.old_state(&identity, previous, latest);
             if versions(version, state).is_some_and(|(before, sent)| before != sent) {
                 return Err(NotEvaluatedReason::OtherPreviousState);
             }
@@ -200,7 +244,7 @@ impl<'s> ObjectHistory<'s> {
         {
             return Task::Unsupported(state);
         }
-        let (old, version) = self.old_state(state, previous, latest);
+        let (old, version) = self.old_state(&state.identity(), previous, latest);
         match versions(version, state) {
             Some((before, now)) if now < before => return out_of_order(state, now, before),
             // A restarted watch repeats objects.
@@ -263,7 +307,7 @@ impl<'s> ObjectHistory<'s> {
             }
             return Task::Unsupported(state);
         }
-        let (old, version) = self.old_state(state, previous, latest);
+        let (old, version) = self.old_state(&state.identity(), previous, latest);
         if write.operation == Operation::Delete {
             let remains = state.metadata.has_finalizers;
             latest.insert(state.identity(), remains.then_some(state));

@@ -103,9 +103,10 @@ impl<'s> Replay<'s> {
                         let change = RecordedChange::Accepted(&recorded.request);
                         each(item.position(recorded.time()), change);
                     }
-                    Task::Rejected(write, _) => {
+                    Task::Rejected(write, request) => {
                         let time = write.time.as_deref().map(str::to_owned);
-                        each(item.position(time), RecordedChange::Rejected(write));
+                        let change = RecordedChange::Rejected(write, request.as_ref().ok());
+                        each(item.position(time), change);
                     }
                     Task::Skip(object, skipped) => {
                         each(
@@ -133,7 +134,7 @@ impl<'s> Replay<'s> {
         let previous = self.history.previous_states(&items);
         let (tasks, latest) = self.history.tasks(&items, &previous);
         run(&self.history.evaluator, &mut self.tally, &tasks);
-        let updates = copy_states(&latest);
+        let updates = copy_states(&latest, &items);
         self.history.update(updates);
         held_back
     }

@@ -75,8 +75,8 @@ pub struct RejectedRequest {
 pub enum RecordedChange<'r, 'c> {
     /// A request that the API server accepted, or a stored object.
     Accepted(&'r Request<'c>),
-    /// A write that the API server rejected.
-    Rejected(&'r RejectedWrite<'c>),
+    /// A write that the API server rejected, and its request, if the recording has both states of the object.
+    Rejected(&'r RejectedWrite<'c>, Option<&'r Request<'c>>),
     /// A record that could not be evaluated, and its object; empty if unknown.
     Skipped(&'r ObjectRef, &'r SkippedRecord),
 }
@@ -126,7 +126,7 @@ impl fmt::Display for NotEvaluatedReason {
             Self::NoObject => {
                 "the audit event does not contain the whole object: the write is a patch or a deletion, or the level is Metadata"
             }
-            Self::NoPreviousState => "no earlier record has the uid of the object",
+            Self::NoPreviousState => "the previous state is missing",
             Self::OtherPreviousState => "the record before it has another resourceVersion",
         })
     }
