@@ -1,6 +1,7 @@
 //! An object's state at one point of a history.
 
 use std::borrow::Cow;
+use std::num::NonZeroU64;
 
 use managed_by::DecodedObject;
 
@@ -32,7 +33,8 @@ pub(crate) struct Metadata<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) namespace: Cow<'a, str>,
     pub(crate) uid: Cow<'a, str>,
-    pub(crate) resource_version: Option<u64>,
+    /// Stored objects have one. 0 counts as missing: a client sends it to update any version.
+    pub(crate) resource_version: Option<NonZeroU64>,
     pub(crate) is_being_deleted: bool,
     pub(crate) creation_timestamp: Option<Cow<'a, str>>,
     /// Members that clients write, besides the name: [`CLIENT_MEMBERS`]. Null counts as missing.

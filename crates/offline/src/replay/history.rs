@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use managed_by::kinds;
 
@@ -21,17 +22,15 @@ pub(super) struct ObjectHistory<'s> {
     pub(super) evaluator: Evaluator<'s>,
     /// Last states of live objects, by identity.
     pub(super) live: BTreeMap<String, StoredState>,
-    /// Identities of live objects, by name. A rejected write may lack the UID.
-    identities: BTreeMap<Box<str>, String>,
 }
 
 /// An owned copy of an object's state at the end of a chunk.
 #[derive(Debug)]
 pub(super) struct StoredState {
     json: Box<str>,
-    resource_version: Option<u64>,
-    /// Kind, namespace and name, if it was written in an audit log: a watch has no rejected writes.
-    name: Option<Box<str>>,
+    resource_version: Option<NonZeroU64>,
+    /// [`State::name`].
+    name: Box<str>,
 }
 
 /// States of objects before a chunk, by identity, for objects that need more than the version.
@@ -40,18 +39,12 @@ pub(super) type PreviousStates<'c> = BTreeMap<Cow<'c, str>, State<'c>>;
 /// Last states of objects in a chunk, by identity; [`None`] if deleted.
 pub(super) type LatestStates<'c> = BTreeMap<Cow<'c, str>, Option<&'c State<'c>>>;
 
-/// Copies the final states of a chunk's objects, with their names if the chunk is a part of an audit log; [`None`] if deleted.
-pub(super) fn copy_states(
-    latest: &LatestStates<'_>,
-    items: &[PositionedRecord<'_>],
-) -> Vec<(String, Option<StoredState>)> {
-    let is_audit_log = items
-        .iter()
-        .any(|item| matches!(item.record, Ok(Record::Write(_) | Record::Rejected(_))));
+/// Copies the final states of a chunk's objects; [`None`] if deleted.
+pub(super) fn copy_states(latest: &LatestStates<'_>) -> Vec<(String, Option<StoredState>)> {
     let stored = |state: &State<'_>| StoredState {
         json: state.text.into(),
         resource_version: state.metadata.resource_version,
-        name: is_audit_log.then(|| state.name().into()),
+        name: state.name().into(),
     };
     latest
         .iter()
@@ -61,27 +54,17 @@ pub(super) fn copy_states(
 
 impl<'s> ObjectHistory<'s> {
     pub(super) fn new(evaluator: Evaluator<'s>) -> Self {
-        Self {
-            evaluator,
-            live: BTreeMap::new(),
-            identities: BTreeMap::new(),
-        }
+        let live = BTreeMap::new();
+        Self { evaluator, live }
     }
 
     /// Stores the states at the end of a chunk.
     pub(super) fn update(&mut self, updates: Vec<(String, Option<StoredState>)>) {
         for (identity, stored) in updates {
-            if let Some(stored) = stored {
-                if let Some(name) = &stored.name {
-                    self.identities.insert(name.clone(), identity.clone());
-                }
-                self.live.insert(identity, stored);
-            } else if let Some(deleted) = self.live.remove(&identity)
-                && let Some(name) = &deleted.name
-                && self.identities.get(name) == Some(&identity)
-            {
-                self.identities.remove(name);
-            }
+            match stored {
+                Some(stored) => self.live.insert(identity, stored),
+                None => self.live.remove(&identity),
+            };
         }
     }
 
@@ -175,7 +158,8 @@ impl<'s> ObjectHistory<'s> {
         (tasks, latest)
     }
 
-    /// Returns the identity of the object that a client sent, which the client finds by its name.
+    /// Returns the identity of the object that a client sent: the newest one with the name, if the client omitted the UID. Few
+    /// clients omit it, so an index of names would cost more than it saves.
     fn identity_of_sent<'c>(
         &'c self,
         sent: &'c State<'_>,
@@ -185,13 +169,16 @@ impl<'s> ObjectHistory<'s> {
             return sent.identity();
         }
         let name = sent.name();
-        let mut states = latest.iter();
-        let latest = states.find(|(_, state)| state.is_some_and(|state| state.name() == name));
-        if let Some((identity, _)) = latest {
-            return identity.clone();
-        }
-        let stored = self.identities.get(&*name);
-        stored.map_or_else(|| sent.identity(), Into::into)
+        let in_chunk = latest.iter().filter_map(|(identity, state)| {
+            let state = state.filter(|state| state.name() == name)?;
+            Some((state.metadata.resource_version, identity.clone()))
+        });
+        let before = self.live.iter().filter_map(|(identity, stored)| {
+            let is_live = *stored.name == *name && !latest.contains_key(&**identity);
+            is_live.then(|| (stored.resource_version, identity.into()))
+        });
+        let newest = in_chunk.chain(before).max();
+        newest.map_or(name.into(), |(_, identity)| identity)
     }
 
     /// Returns the previous state of an object, if parsed, and its version.
@@ -200,7 +187,7 @@ impl<'s> ObjectHistory<'s> {
         identity: &str,
         previous: &'c PreviousStates<'c>,
         latest: &LatestStates<'c>,
-    ) -> (Option<&'c State<'c>>, Option<u64>) {
+    ) -> (Option<&'c State<'c>>, Option<NonZeroU64>) {
         if let Some(old) = latest.get(identity) {
             let version = old.and_then(|old| old.metadata.resource_version);
             return (*old, version);
@@ -365,11 +352,11 @@ fn is_update(operation: Operation) -> bool {
 }
 
 /// Returns the old and new versions, if both are present.
-fn versions(old: Option<u64>, state: &State<'_>) -> Option<(u64, u64)> {
+fn versions(old: Option<NonZeroU64>, state: &State<'_>) -> Option<(NonZeroU64, NonZeroU64)> {
     Some((old?, state.metadata.resource_version?))
 }
 
-fn out_of_order<'c>(state: &State<'_>, now: u64, before: u64) -> Task<'c> {
+fn out_of_order<'c>(state: &State<'_>, now: NonZeroU64, before: NonZeroU64) -> Task<'c> {
     let text = format!("out of order: resourceVersion {now} after {before}");
     skip(state, SkipReason::OutOfOrder, &text)
 }

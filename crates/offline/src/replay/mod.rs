@@ -12,6 +12,8 @@ mod step;
 mod tally;
 mod writers;
 
+use std::num::NonZeroU64;
+
 use crate::evaluator::Evaluator;
 use crate::record::{Record, read};
 use crate::split::SourceDocument;
@@ -134,7 +136,7 @@ impl<'s> Replay<'s> {
         let previous = self.history.previous_states(&items);
         let (tasks, latest) = self.history.tasks(&items, &previous);
         run(&self.history.evaluator, &mut self.tally, &tasks);
-        let updates = copy_states(&latest, &items);
+        let updates = copy_states(&latest);
         self.history.update(updates);
         held_back
     }
@@ -185,7 +187,7 @@ fn sort_writes(items: &mut Vec<PositionedRecord<'_>>) {
     let mut sorted: Vec<_> = writes.collect();
     let slots = sorted
         .iter()
-        .map(|(identity, _, index)| (identity.clone(), 0, *index));
+        .map(|(identity, _, index)| (identity.clone(), NonZeroU64::MIN, *index));
     let mut positions: Vec<_> = slots.collect();
     positions.sort_unstable();
     sorted.sort_unstable();

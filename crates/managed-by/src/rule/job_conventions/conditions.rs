@@ -63,7 +63,7 @@ impl ChangedConditions {
     }
 }
 
-/// Returns the changed conditions. Only the first rule reads them.
+/// Returns the changed conditions, which are decoded once for all rules.
 fn changed<'c>(context: &'c Context<'_>) -> &'c ChangedConditions {
     let conditions = &context.changed_conditions;
     conditions.get_or_init(|| ChangedConditions::read(context))
