@@ -68,7 +68,7 @@ func (r *T) end() {
 			r.write(false, fmt.Sprintf("%s: %d more %s", strings.TrimSuffix(first, ":"), n, times))
 		}
 	}
-	if !testing.Verbose() && !FailedOrSkipped(r.T) {
+	if testing.Testing() && !testing.Verbose() && !FailedOrSkipped(r.T) {
 		for _, text := range r.warnings {
 			times := ""
 			if n := r.repeats[text]; n > 0 {
