@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
-use managed_by::{AdmissionRequest, ReleaseSet, nearest_name};
-use managed_by_offline::replay::{RecordPosition, RecordedChange};
+use managed_by::{AdmissionRequest, DecodeError, ReleaseSet, nearest_name};
+use managed_by_offline::replay::{RecordPosition, RecordedChange, RejectedWrite};
 use managed_by_offline::{Evaluator, Replay, Request, SkipReason, SkippedRecord};
 use serde_json::Value;
 
@@ -47,19 +47,11 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
                 let recorded_at = location(&recording, &position);
                 let (object, added) = match change {
                     RecordedChange::Accepted(request) => {
-                        let identity = request.identity();
-                        let added = with_json(request, |request, json| {
-                            builder.add(request, json, &identity, &recorded_at)
-                        });
+                        let added = add(&mut builder, request, &recorded_at);
                         (request.object_ref(), added)
                     }
                     RecordedChange::Rejected(write, request) => {
-                        let added = match request {
-                            Some(request) => with_json(request, |request, json| {
-                                builder.add_rejected(write, Some((request, json)), &recorded_at)
-                            }),
-                            None => builder.add_rejected(write, None, &recorded_at),
-                        };
+                        let added = add_rejected(&mut builder, write, request, &recorded_at);
                         (write.object.clone(), added)
                     }
                     RecordedChange::Skipped(object, skipped) => {
@@ -132,18 +124,55 @@ fn location(recording: &Recording, position: &RecordPosition) -> WriteLocation {
     }
 }
 
+/// Adds a write to the report.
+///
+/// # Errors
+/// Fails with a message if the object is malformed.
+fn add(
+    builder: &mut ReportBuilder<'_>,
+    request: &Request<'_>,
+    location: &WriteLocation,
+) -> Result<(), String> {
+    let identity = request.identity();
+    let added = with_json(request, |request, json| {
+        builder.add(request, json, &identity, location)
+    });
+    added.map_err(|malformed| malformed.to_string()).flatten()
+}
+
+/// Adds a rejected write to the report, even if its object is malformed.
+///
+/// # Errors
+/// Fails with a message if the object is malformed, or unknown.
+fn add_rejected(
+    builder: &mut ReportBuilder<'_>,
+    write: &RejectedWrite<'_>,
+    request: Option<&Request<'_>>,
+    location: &WriteLocation,
+) -> Result<(), String> {
+    let Some(request) = request else {
+        return builder.add_rejected(write, None, location);
+    };
+    let added = with_json(request, |request, json| {
+        builder.add_rejected(write, Some((request, json)), location)
+    });
+    added.unwrap_or_else(|malformed| {
+        builder.add_rejected(write, None, location)?;
+        Err(malformed.to_string())
+    })
+}
+
 /// Passes a request to a function, decoded and as JSON.
 ///
 /// # Errors
-/// Fails with a message if the object is malformed, or the function fails.
-fn with_json(
+/// Fails if the object is malformed.
+fn with_json<T>(
     request: &Request<'_>,
-    each: impl FnOnce(&AdmissionRequest<'_>, &Value) -> Result<(), String>,
-) -> Result<(), String> {
+    each: impl FnOnce(&AdmissionRequest<'_>, &Value) -> T,
+) -> Result<T, DecodeError> {
     // A parsed request can be serialized.
     let json = serde_json::to_value(request).unwrap_or_default();
-    let result = request.with_request(|request| each(request, &json));
-    result.map_err(|malformed| malformed.to_string()).flatten()
+    request.with_request(|request| each(request, &json))
 }
 
 /// Returns the time of the report in RFC 3339: the current time, or `SOURCE_DATE_EPOCH` for a reproducible report.
@@ -260,8 +289,9 @@ fn write_rejected(out: &mut impl io::Write, report: &ConformanceReport) -> io::R
             let location = escape_control(&write.location);
             let (operation, code) = (write.operation, rejection.code);
             let message: String = rejection.message.chars().take(MAX_MESSAGE).collect();
-            let message = escape_control(&message);
-            write!(out, "  {location}: {object} {operation}: {code} {message}")?;
+            let answer = format!("{code} {}", escape_control(&message));
+            let answer = answer.trim_end();
+            write!(out, "  {location}: {object} {operation}: {answer}")?;
             let times = write.repeated.saturating_add(1);
             if times > 1 {
                 write!(out, " ({} times)", number(times))?;

@@ -183,20 +183,24 @@ impl<'s> ReportBuilder<'s> {
             code: rejected.code,
             message: rejected.message.clone(),
         };
-        if let Some((request, value)) = request {
-            let write = WriteObjects::from_request(value);
-            self.evaluate(request, &write, location, Some(rejection))?;
-        } else {
-            let state = &tracked.last;
+        let last = tracked.last.clone();
+        let evaluated = match request {
+            Some((request, value)) => {
+                let write = WriteObjects::from_request(value);
+                self.evaluate(request, &write, location, Some(rejection.clone()))
+            }
+            None => Ok(None),
+        };
+        if !matches!(evaluated, Ok(Some(_))) {
             let write = WriteObjects {
-                old: state,
-                new: state,
+                old: &last,
+                new: &last,
                 is_status: rejected.operation == Operation::UpdateStatus,
             };
             let write = recorded_write(&write, location, &[], Some(rejection));
             self.histories.entry(name).or_default().add(write);
         }
-        Ok(())
+        evaluated.map(drop)
     }
 
     /// Evaluates a write, and adds the results. Returns the name of the object if it is the controller's.
@@ -213,7 +217,10 @@ impl<'s> ReportBuilder<'s> {
         }
         let object = with_kind(request, &self.settings, |kind| {
             let name = object_name(kind, request);
-            (name, reconciler_of(kind, write, &self.controller))
+            // A status update ignores changes of the spec, and a rejected write changes nothing.
+            let is_old = write.is_status || rejection.is_some();
+            let stored = if is_old { write.old } else { write.new };
+            (name, reconciler_of(kind, stored, &self.controller))
         });
         // Ignore unknown kinds, and custom kinds whose declaration is invalid.
         let (Ok(Some((object, owner))), Ok(rules)) =
@@ -384,18 +391,8 @@ fn object_name(kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
 ///
 /// # Errors
 /// Returns the name of the controller that reconciles the object, or an empty name if it is unknown.
-fn reconciler_of(
-    kind: &Kind<'_>,
-    write: &WriteObjects<'_>,
-    controller: &str,
-) -> Result<(), String> {
+fn reconciler_of(kind: &Kind<'_>, object: &Value, controller: &str) -> Result<(), String> {
     let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
-    // A status update ignores changes of the spec.
-    let object = if write.is_status {
-        write.old
-    } else {
-        write.new
-    };
     let managed_by = object.pointer(&pointer);
     let owner = match kind.reconciler(managed_by.and_then(Value::as_str)) {
         Reconciler::Delegated(name) => name,

@@ -74,7 +74,7 @@ impl HistoryBuilder {
         } else {
             if let Some(last) = self.writes.last_mut()
                 && write.rejected.is_some()
-                && last.rejected == write.rejected
+                && (&last.rejected, last.operation) == (&write.rejected, write.operation)
             {
                 last.repeated = last.repeated.saturating_add(1);
                 return;
