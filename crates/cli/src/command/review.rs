@@ -102,6 +102,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
         output::print_nothing_evaluated(
             &report.unsupported,
             report.skipped,
+            0,
             evaluation.output,
             evaluation.allow_empty,
         )?;

@@ -94,7 +94,7 @@ impl ResultPrinter {
             text::hints(report)
         );
         if report.evaluated_nothing() {
-            print_nothing_evaluated(&report.unsupported, report.skipped, format, allow_empty)?;
+            print_nothing_evaluated(&report.unsupported, report.skipped, 0, format, allow_empty)?;
         } else if !quiet && !format.has_totals() && report.kind != ReportKind::SettingsCheck {
             if format == Output::Text {
                 stderr!("{}", text::created_and_deleted(report));
@@ -133,11 +133,12 @@ fn standard_output(format: Output) -> StandardOutput {
 pub(crate) fn print_nothing_evaluated(
     unsupported: &BTreeMap<String, u64>,
     skipped: usize,
+    rejected: u64,
     format: Output,
     allow_empty: bool,
 ) -> io::Result<()> {
     let (text, level) = (
-        text::nothing_evaluated_message(unsupported, skipped),
+        text::nothing_evaluated_message(unsupported, skipped, rejected),
         nothing_evaluated_level(allow_empty),
     );
     if format == Output::Github {
@@ -191,7 +192,8 @@ pub(crate) fn print_replay(
     printer.out.flush()?;
     stderr!("{}", text::hints_for_kinds(summary));
     if summary.evaluated_nothing() {
-        print_nothing_evaluated(&summary.tally.unsupported, 0, format, allow_empty)?;
+        let tally = &summary.tally;
+        print_nothing_evaluated(&tally.unsupported, 0, tally.rejected, format, allow_empty)?;
     } else if !quiet && !format.has_totals() {
         stderr!("{}\n", text::replay_totals(summary));
     }

@@ -148,6 +148,8 @@ pub(crate) fn totals(report: &Report) -> String {
 /// The label for unreadable files that are not reported.
 const SKIPPED: &str = "unreadable and skipped";
 
+const REJECTED: &str = "rejected by the API server";
+
 fn to_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -227,6 +229,7 @@ const MAX_KINDS: usize = 8;
 pub(crate) fn nothing_evaluated_message(
     unsupported: &BTreeMap<String, u64>,
     skipped: usize,
+    rejected: u64,
 ) -> String {
     let kinds = unsupported.iter().map(|(kind, count)| match &**kind {
         "" => format!("a document without `kind`{}", times(*count)),
@@ -242,8 +245,8 @@ pub(crate) fn nothing_evaluated_message(
     } else {
         format!(", found only {}", kinds.join(", "))
     };
-    let skipped = counts(&[(skipped, SKIPPED)]);
-    format!("nothing was evaluated{found}{skipped}; `managed-by kinds` lists the supported kinds")
+    let others = counts(&[(to_u64(skipped), SKIPPED), (rejected, REJECTED)]);
+    format!("nothing was evaluated{found}{others}; `managed-by kinds` lists the supported kinds")
 }
 
 /// Prints the table of a replay, and the steps to show in full.
@@ -318,7 +321,7 @@ pub(crate) fn replay_totals(summary: &ReplaySummary) -> String {
     let unsupported = tally.unsupported.values().copied();
     text + &counts(&[
         (tally.skipped_count(), "could not be evaluated"),
-        (tally.rejected, "rejected by the API server"),
+        (tally.rejected, REJECTED),
         (unsupported.fold(0, u64::saturating_add), "of other kinds"),
     ])
 }
