@@ -49,12 +49,18 @@ function schemaAt(doc: Text, position: number): Schema {
   return objectSchema(supportedKinds, valueOf("apiVersion"), valueOf("kind"));
 }
 
+/** Ends the current task, so that the page paints and reacts while it starts. */
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+await nextTask();
 const complete = schemaCompletionSource(schemaAt);
-const editors: Record<EditorId, Editor> = {
-  object: new Editor(byId("panel-object"), "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor }),
-  oldObject: new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, { onEdit }),
-  settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", schemaCompletionSource(() => schemaOfSettings), { onEdit }),
-};
+const object = new Editor(byId("panel-object"), "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor });
+await nextTask();
+const oldObject = new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, { onEdit });
+await nextTask();
+const settings = new Editor(byId("panel-settings"), "Settings of the policy, as YAML", schemaCompletionSource(() => schemaOfSettings), { onEdit });
+await nextTask();
+const editors: Record<EditorId, Editor> = { object, oldObject, settings };
 const replayView = new ReplayView((step) => {
   replayView.close();
   example.value = "";
