@@ -99,13 +99,7 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     }
     output::print_diagnostics(report.sorted_diagnostics());
     if report.evaluated_nothing() {
-        output::print_nothing_evaluated(
-            &report.unsupported,
-            report.skipped,
-            0,
-            evaluation.output,
-            evaluation.allow_empty,
-        )?;
+        output::print_empty_report(&report, evaluation.output, evaluation.allow_empty)?;
     }
     Ok(report.exit_status(evaluation))
 }

@@ -11,7 +11,6 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod writers;
 
-use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use crate::args::Output;
@@ -94,7 +93,7 @@ impl ResultPrinter {
             text::hints(report)
         );
         if report.evaluated_nothing() {
-            print_nothing_evaluated(&report.unsupported, report.skipped, 0, format, allow_empty)?;
+            print_empty_report(report, format, allow_empty)?;
         } else if !quiet && !format.has_totals() && report.kind != ReportKind::SettingsCheck {
             if format == Output::Text {
                 stderr!("{}", text::created_and_deleted(report));
@@ -129,20 +128,20 @@ fn standard_output(format: Output) -> StandardOutput {
     })
 }
 
-/// Reports that nothing was evaluated, which is an error unless allowed.
-pub(crate) fn print_nothing_evaluated(
-    unsupported: &BTreeMap<String, u64>,
-    skipped: usize,
-    rejected: u64,
+/// Reports that nothing in the files of a report was evaluated, which is an error unless allowed.
+pub(crate) fn print_empty_report(
+    report: &Report,
     format: Output,
     allow_empty: bool,
 ) -> io::Result<()> {
-    let (text, level) = (
-        text::nothing_evaluated_message(unsupported, skipped, rejected),
-        nothing_evaluated_level(allow_empty),
-    );
+    print_nothing_evaluated(&text::nothing_evaluated(report), format, allow_empty)
+}
+
+/// Reports that nothing was evaluated, which is an error unless allowed.
+fn print_nothing_evaluated(text: &str, format: Output, allow_empty: bool) -> io::Result<()> {
+    let level = nothing_evaluated_level(allow_empty);
     if format == Output::Github {
-        let command = github::nothing_evaluated_command(&text, level);
+        let command = github::nothing_evaluated_command(text, level);
         write!(anstream::stdout(), "{command}")?;
     } else {
         stderr!("{level}: {text}\n");
@@ -192,8 +191,7 @@ pub(crate) fn print_replay(
     printer.out.flush()?;
     stderr!("{}", text::hints_for_kinds(summary));
     if summary.evaluated_nothing() {
-        let tally = &summary.tally;
-        print_nothing_evaluated(&tally.unsupported, 0, tally.rejected, format, allow_empty)?;
+        print_nothing_evaluated(&text::nothing_replayed(summary), format, allow_empty)?;
     } else if !quiet && !format.has_totals() {
         stderr!("{}\n", text::replay_totals(summary));
     }

@@ -225,12 +225,19 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
 /// Maximum number of unsupported kinds that a message lists.
 const MAX_KINDS: usize = 8;
 
-/// Formats the message that nothing was evaluated, with the kinds that the input contains.
-pub(crate) fn nothing_evaluated_message(
-    unsupported: &BTreeMap<String, u64>,
-    skipped: usize,
-    rejected: u64,
-) -> String {
+/// Formats the message that nothing in the files of a report was evaluated.
+pub(crate) fn nothing_evaluated(report: &Report) -> String {
+    nothing_evaluated_message(&report.unsupported, (to_u64(report.skipped), SKIPPED))
+}
+
+/// Formats the message that nothing in a recording was evaluated.
+pub(crate) fn nothing_replayed(summary: &ReplaySummary) -> String {
+    let tally = &summary.tally;
+    nothing_evaluated_message(&tally.unsupported, (tally.rejected, REJECTED))
+}
+
+/// Formats the message that nothing was evaluated, with the kinds that the input contains, and another count.
+fn nothing_evaluated_message(unsupported: &BTreeMap<String, u64>, other: (u64, &str)) -> String {
     let kinds = unsupported.iter().map(|(kind, count)| match &**kind {
         "" => format!("a document without `kind`{}", times(*count)),
         kind => format!("{}{}", escape_control(kind), times(*count)),
@@ -245,8 +252,8 @@ pub(crate) fn nothing_evaluated_message(
     } else {
         format!(", found only {}", kinds.join(", "))
     };
-    let others = counts(&[(to_u64(skipped), SKIPPED), (rejected, REJECTED)]);
-    format!("nothing was evaluated{found}{others}; `managed-by kinds` lists the supported kinds")
+    let other = counts(&[other]);
+    format!("nothing was evaluated{found}{other}; `managed-by kinds` lists the supported kinds")
 }
 
 /// Prints the table of a replay, and the steps to show in full.
