@@ -136,7 +136,7 @@ function marksOf(chunks: readonly Chunk[], doc: Text): DecorationSet {
 }
 
 /** Functions that an editor calls when the user edits the text or moves the cursor. */
-interface Listeners {
+export interface Listeners {
   onEdit(): void;
   onCursor?(position: number, length: number): void;
 }

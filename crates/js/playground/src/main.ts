@@ -1,11 +1,12 @@
 // The page: input on the left, result on the right, updated as you type.
+import type { CompletionSource } from "@codemirror/autocomplete";
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
 import { type AdmissionRequest, explain, kinds, releaseRange, releases, rules, settingsSchema } from "managed-by/web";
 import { schemaCompletionSource } from "./completion.js";
 import { byId } from "./dom.js";
 import { documentAt, documentsOf } from "./documents.js";
-import { Editor } from "./editor.js";
+import { Editor, type Listeners } from "./editor.js";
 import { type EditorId, type Entry, type Evaluation, SETTINGS } from "./evaluation.js";
 import { EvaluationClient } from "./evaluation-client.js";
 import type { EvaluationResponse } from "./evaluation-worker.js";
@@ -49,18 +50,19 @@ function schemaAt(doc: Text, position: number): Schema {
   return objectSchema(supportedKinds, valueOf("apiVersion"), valueOf("kind"));
 }
 
-/** Ends the current task, so that the page paints and reacts while it starts. */
-const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+/** Creates an editor in a task of its own, so that the page paints and reacts while it starts. */
+async function newEditor(id: EditorId, ...options: [string, CompletionSource, Listeners]): Promise<Editor> {
+  await new Promise((resolve) => setTimeout(resolve));
+  return new Editor(byId(`panel-${id}`), ...options);
+}
 
-await nextTask();
 const complete = schemaCompletionSource(schemaAt);
-const object = new Editor(byId("panel-object"), "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor });
-await nextTask();
-const oldObject = new Editor(byId("panel-oldObject"), "Old object, as YAML", complete, { onEdit });
-await nextTask();
-const settings = new Editor(byId("panel-settings"), "Settings of the policy, as YAML", schemaCompletionSource(() => schemaOfSettings), { onEdit });
-await nextTask();
-const editors: Record<EditorId, Editor> = { object, oldObject, settings };
+// The visible editor is the last one: an edit needs the others.
+const editors: Record<EditorId, Editor> = {
+  settings: await newEditor("settings", "Settings of the policy, as YAML", schemaCompletionSource(() => schemaOfSettings), { onEdit }),
+  oldObject: await newEditor("oldObject", "Old object, as YAML", complete, { onEdit }),
+  object: await newEditor("object", "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor }),
+};
 const replayView = new ReplayView((step) => {
   replayView.close();
   example.value = "";
