@@ -160,7 +160,7 @@ func TestIgnoredSpec(t *testing.T) {
 	}
 }
 
-// TestWarningsAreVisible runs a passing test without -v.
+// TestWarningsAreVisible runs a passing test without -v, as go test does in the folder of a package.
 func TestWarningsAreVisible(t *testing.T) {
 	const variable = "WARNINGS=yes"
 	if isSet(variable) {

@@ -60,7 +60,8 @@ func AllowNoWrites() Option {
 }
 
 // FailOnIgnoredChanges fails the test if the API server ignores a change: of the status in Update or Patch, or of the spec in a write of
-// the status. Without this option, such changes are written to standard error at the end of the test.
+// the status. Without this option, such changes are warnings, which are written to standard error at the end of the test. For a list of
+// packages (go test ./...), go test shows them only with -v.
 func FailOnIgnoredChanges() Option {
 	return option(func(w *writeChecker) { w.failOnIgnored = true })
 }

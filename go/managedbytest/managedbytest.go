@@ -97,7 +97,7 @@ func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, che
 	}
 	what = fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name)
 	ok := Report(t, what, findings)
-	// go test hides the log of a test that passes.
+	// go test hides the log of a test that passes. For a list of packages, it hides standard error too.
 	if _, notes := describe(findings); ok && testing.Testing() && !testing.Verbose() {
 		for _, note := range notes {
 			fmt.Fprintf(os.Stderr, "managed-by-policy: %s: %s\n", what, note)

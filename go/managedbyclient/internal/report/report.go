@@ -53,7 +53,7 @@ func New(t managedbytest.T, options Options) *T {
 }
 
 // end reports how often findings were repeated, and writes warnings to standard error, because go test hides the log of a test that
-// passes. It runs when the test ends; later findings go to standard error too.
+// passes. (For a list of packages, it hides standard error too.) It runs when the test ends; later findings go to standard error too.
 func (r *T) end() {
 	r.Helper()
 	r.mutex.Lock()
