@@ -8,9 +8,8 @@ use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::{Settings, glob, names};
 use crate::decode::{Entries, Node, Path, Raw, Type};
-use crate::kind::{self, FieldLocation, Kind, REQUIRED_LABELS, ValueConstraint};
+use crate::kind::{self, FieldLocation, Kind, REQUIRED_LABELS};
 use crate::sorted::Sorted;
-use crate::upstream::names::is_valid_managed_by;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
@@ -331,12 +330,7 @@ fn accepts_controller(kind: &str, controller: &str, declared: &[CustomKind<'_>])
         .filter(|known| known.name() == kind)
         .peekable();
     let is_unknown = known.peek().is_none() && declared.peek().is_none();
-    let accepted = |known: &Kind<'_>| match known.constraint {
-        ValueConstraint::Path => is_valid_managed_by(controller),
-        ValueConstraint::OneOf(values) => values.contains(&controller),
-        ValueConstraint::Any => true,
-    };
     is_unknown
-        || known.any(|known| accepted(known))
+        || known.any(|known| known.constraint.accepts(controller))
         || declared.any(|kind| kind.accepts(controller))
 }
