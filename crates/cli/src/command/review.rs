@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use managed_by::{
     AdmissionRequest, Decision, DecodeError, EvaluationResult, ReportedFinding, Verdict,
 };
 use managed_by_offline::replay::ObjectRef;
-use managed_by_offline::{Operation, Path};
+use managed_by_offline::{Document, Evaluator, Operation, Path};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -34,74 +35,86 @@ pub(super) fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError
     let mut responses = Vec::new();
     for file in &args.files {
         let input = Input::new(file);
-        let name = &input.name;
         for_each_document(&input, &mut report, |text, document, report| {
             if let Some(duplicate) = document.duplicate_fields().first() {
-                report
-                    .diagnostics
-                    .push(Diagnostic::new(name, duplicate.clone()));
-                return;
-            }
-            let (json, prefix) = find_request(document.json());
-            let locate = |path: &str| {
-                locate(
-                    text,
-                    document,
-                    &Path::parse(prefix).join(&Path::parse(path)),
-                )
-            };
-            let Uid { uid } = serde_json::from_str(json).unwrap_or_default();
-            let request = AdmissionRequest::from_json(json.as_bytes());
-            let result = request.and_then(|request| {
-                let evaluated = evaluator.evaluate(&request)?;
-                let user = request.user().username.to_string();
-                Ok((evaluated, object_ref(&request), operation(&request), user))
-            });
-            let evaluated = result.as_ref().map(|(evaluated, ..)| evaluated);
-            responses.push(admission_review(&uid, evaluated));
-            match result {
-                Ok((evaluated, object, operation, user)) => {
-                    let location = |finding: &ReportedFinding| {
-                        Some(locate(&format!("object.{}", finding.path)))
-                    };
-                    report.results.push(RequestResult {
-                        user: Some(user).filter(|user| !user.is_empty()),
-                        span: Some(locate("object").0),
-                        ..RequestResult::new(name, object, operation, evaluated, location)
-                    });
-                }
-                Err(malformed) => {
-                    let location = locate(malformed.path().unwrap_or_default());
-                    let denial = Verdict::malformed(&malformed).decision;
-                    let text = denial.message().unwrap_or_default().to_owned();
-                    report
-                        .diagnostics
-                        .push(Diagnostic::at(name, location, text));
-                }
+                let duplicate = Diagnostic::new(&input.name, duplicate.clone());
+                report.diagnostics.push(duplicate);
+            } else {
+                let response = review(&evaluator, &input.name, text, document, report);
+                responses.push(response);
             }
         });
     }
     report.configure(evaluation);
+    let format = evaluation.output;
+    if matches!(format, Output::Json | Output::Ndjson) {
+        write_responses(&responses, format)?;
+        output::print_diagnostics(report.sorted_diagnostics());
+        if report.evaluated_nothing() {
+            output::print_empty_report(&report, format, evaluation.allow_empty)?;
+        }
+    } else {
+        output::print(&mut report, format, quiet, evaluation.allow_empty)?;
+    }
+    Ok(report.exit_status(evaluation))
+}
+
+/// Evaluates the request in a document, adds the result to the report, and returns the response.
+fn review(
+    evaluator: &Evaluator<'_>,
+    name: &Arc<str>,
+    text: &str,
+    document: &Document<'_>,
+    report: &mut Report,
+) -> Value {
+    let (json, prefix) = find_request(document.json());
+    let locate = |path: &str| {
+        let path = Path::parse(prefix).join(&Path::parse(path));
+        locate(text, document, &path)
+    };
+    let Uid { uid } = serde_json::from_str(json).unwrap_or_default();
+    let request = AdmissionRequest::from_json(json.as_bytes());
+    let result = request.and_then(|request| {
+        let evaluated = evaluator.evaluate(&request)?;
+        let user = request.user().username.to_string();
+        Ok((evaluated, object_ref(&request), operation(&request), user))
+    });
+    let response = admission_review(&uid, result.as_ref().map(|(evaluated, ..)| evaluated));
+    match result {
+        Ok((evaluated, object, operation, user)) => {
+            let location =
+                |finding: &ReportedFinding| Some(locate(&format!("object.{}", finding.path)));
+            report.results.push(RequestResult {
+                user: Some(user).filter(|user| !user.is_empty()),
+                span: Some(locate("object").0),
+                ..RequestResult::new(name, object, operation, evaluated, location)
+            });
+        }
+        Err(malformed) => {
+            let location = locate(malformed.path().unwrap_or_default());
+            let denial = Verdict::malformed(&malformed).decision;
+            let text = denial.message().unwrap_or_default().to_owned();
+            let diagnostic = Diagnostic::at(name, location, text);
+            report.diagnostics.push(diagnostic);
+        }
+    }
+    response
+}
+
+/// Writes responses as JSON: one without a list, or one per line.
+fn write_responses(responses: &[Value], format: Output) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match (evaluation.output, &*responses) {
-        (Output::Json, []) => {}
-        (Output::Json, [response]) => writeln!(out, "{response:#}")?,
-        (Output::Json, responses) => writeln!(out, "{:#}", json!(responses))?,
+    match (format, responses) {
         (Output::Ndjson, responses) => {
             for response in responses {
                 writeln!(out, "{response}")?;
             }
+            Ok(())
         }
-        (format, _) => {
-            output::print(&mut report, format, quiet, evaluation.allow_empty)?;
-            return Ok(report.exit_status(evaluation));
-        }
+        (_, []) => Ok(()),
+        (_, [response]) => writeln!(out, "{response:#}"),
+        (_, responses) => writeln!(out, "{:#}", json!(responses)),
     }
-    output::print_diagnostics(report.sorted_diagnostics());
-    if report.evaluated_nothing() {
-        output::print_empty_report(&report, evaluation.output, evaluation.allow_empty)?;
-    }
-    Ok(report.exit_status(evaluation))
 }
 
 /// Returns the request in a document, and its path. If a key occurs twice, the last one wins, as in the API server.
