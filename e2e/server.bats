@@ -133,7 +133,7 @@ assert_response() { post "$1" "$2" --fail | jq -e ".response | $3"; }
   assert_denied() { assert_pod "$1" "$2" "(.allowed | not) and .status.code == 503 and (.auditAnnotations[\"lookup-failed\"] | contains(\"$3\"))"; }
   assert_denied ungranted one "has not been granted access to the 'kubernetes/get_resource' host capability"
   assert_denied pods deep 'recursion limit exceeded'
-  # PolicyServer logs the whole Job (docs/contributing/upstream/).
+  # PolicyServer logs the whole Job.
   grep --quiet 'kube_client.*secret-in-env' "$RUN/pods.log"
   kubectl --kubeconfig "$RUN/cluster/kubeconfig" delete -f <(yaml_to_json "$ROOT/deploy/pods.yml" | jq 'select(.kind == "ClusterRoleBinding")')
   retry assert_denied pods missing-permission 'is forbidden'
