@@ -1,8 +1,7 @@
 // Builds the page in target/playground. With --serve, serves it and rebuilds it on changes.
-import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 import { stringify } from "yaml";
@@ -45,7 +44,6 @@ async function build() {
     assetNames: "fonts/[name]",
     logLevel: "warning",
   });
-  await serviceWorker();
 }
 
 /** Serves the page, and rebuilds it on changes. Reload to see them. */
@@ -68,18 +66,6 @@ async function serve() {
   for (const source of [at("src"), at("index.html")]) {
     watch(source, rebuild);
   }
-}
-
-/** Builds the service worker, with the file names and a version that depends on their content. */
-async function serviceWorker() {
-  const files = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const paths = files.map((entry) => relative(out, join(entry.parentPath, entry.name))).sort();
-  const hash = createHash("sha256");
-  for (const path of paths) {
-    hash.update(path).update(readFileSync(join(out, path)));
-  }
-  const define = { FILES: JSON.stringify(["./", ...paths.map((path) => `./${path}`)]), VERSION: JSON.stringify(hash.digest("hex").slice(0, 12)) };
-  await esbuild.build({ entryPoints: [at("src/sw.ts")], outfile: join(out, "sw.js"), bundle: true, minify: true, target: "es2022", define, logLevel: "warning" });
 }
 
 /** Returns the requests of `examples/` as inputs of the page. */

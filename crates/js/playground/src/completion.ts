@@ -1,4 +1,4 @@
-// Schema-based completion of keys and values at the cursor.
+// Completion of keys and values at the cursor, from the schema of the settings.
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Text } from "@codemirror/state";
 import type { Schema } from "./schema.js";
@@ -79,13 +79,12 @@ export function schemaAt(root: Schema, path: Path): Schema | undefined {
   return schema;
 }
 
-/** Suggests keys and values from the schema of the document. */
-export function schemaCompletionSource(schemaOf: (doc: Text, position: number) => Schema): (context: CompletionContext) => CompletionResult | null {
+/** Suggests keys and values from a schema. */
+export function schemaCompletionSource(root: Schema): (context: CompletionContext) => CompletionResult | null {
   return (context) => {
     const { doc } = context.state;
     const line = doc.lineAt(context.pos);
     const before = line.text.slice(0, context.pos - line.from);
-    const root = schemaOf(doc, context.pos);
     const value = /^(?<start>\s*(?:- +)*)(?<key>[^\s:#-][^:#]*):\s+(?<typed>["']?[^\s"']*)$/.exec(before)?.groups;
     if (value !== undefined) {
       const { start = "", key = "", typed = "" } = value;

@@ -147,7 +147,7 @@ export class Editor {
   /** True while the page itself changes the text. */
   #isQuiet = false;
 
-  constructor(parent: HTMLElement, label: string, complete: CompletionSource, { onEdit, onCursor }: Listeners) {
+  constructor(parent: HTMLElement, label: string, complete: CompletionSource | undefined, { onEdit, onCursor }: Listeners) {
     this.#view = new EditorView({
       parent,
       state: EditorState.create({
@@ -167,7 +167,7 @@ export class Editor {
           switchHighlighting,
           look,
           changedLines,
-          autocompletion({ override: [complete], icons: false }),
+          ...(complete === undefined ? [] : [autocompletion({ override: [complete], icons: false })]),
           // Tab leaves the editor, as it leaves every other field.
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),

@@ -2,7 +2,6 @@
 import { type AdmissionRequest, diff, type DiffOptions, type Finding, lint, type LintOptions, type LintResult, type ObjectVerdict, type Position, review, validateSettings } from "managed-by/web";
 import { documentAt, documentsOf, type YamlDocument } from "./documents.js";
 import type { Input } from "./input.js";
-import { type Transitions, transitionsOf } from "./transitions.js";
 import { outcomeOf, verdictOf } from "./verdict.js";
 
 /** Editors of the page. */
@@ -49,8 +48,6 @@ export interface Evaluation {
   current?: Entry;
   /** Verdict of the current entry for the selected release, unless it is not evaluated. */
   verdict?: ObjectVerdict;
-  /** Transition that the current entry makes, if it updates the status of a Job. */
-  transitions?: Transitions;
   /** Problems in all editors. */
   problems: InputProblem[];
 }
@@ -122,10 +119,6 @@ export class Evaluator {
         if (evaluated !== undefined && current.outcome !== "Not evaluated") {
           const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
           evaluation.verdict = { ...evaluated, verdict: { ...verdict, findings: current.findings } };
-          const transitions = transitionsOf(evaluated.request, verdict.allowed, input.settings, input.release ?? SETTINGS);
-          if (transitions !== undefined) {
-            evaluation.transitions = transitions;
-          }
         }
       }
     });

@@ -1,11 +1,9 @@
 // The page: input on the left, result on the right, updated as you type.
 import type { CompletionSource } from "@codemirror/autocomplete";
 import type { Diagnostic } from "@codemirror/lint";
-import type { Text } from "@codemirror/state";
 import { type AdmissionRequest, explain, kinds, releaseRange, releases, rules, settingsSchema } from "managed-by/web";
 import { schemaCompletionSource } from "./completion.js";
 import { byId } from "./dom.js";
-import { documentAt, documentsOf } from "./documents.js";
 import { Editor, type Listeners } from "./editor.js";
 import { type EditorId, type Entry, type Evaluation, SETTINGS } from "./evaluation.js";
 import { EvaluationClient } from "./evaluation-client.js";
@@ -14,8 +12,7 @@ import { EXAMPLES, fillExamples } from "./examples.js";
 import { DEFAULT_INPUT, fromFragment, type Input, isShared, type Operation, toFragment } from "./input.js";
 import { ReplayView } from "./replay-view.js";
 import { forget, save, loadSaved } from "./saved.js";
-import { objectSchema, type Schema, settingsSchemaWith } from "./schema.js";
-import { NARROW } from "./state-diagram.js";
+import { type Schema, settingsSchemaWith } from "./schema.js";
 import { restoreTheme, switchThemeWith } from "./theme.js";
 import { showEvaluation, showFailure } from "./view.js";
 import { toYaml } from "./yaml.js";
@@ -33,35 +30,21 @@ const liveRegion = byId("live-region");
 
 fillExamples(example, "Choose an example");
 switchThemeWith(byId("theme"));
-if ("serviceWorker" in navigator && location.protocol === "https:" || location.hostname === "localhost") {
-  // Optional: with the service worker, the page also works offline.
-  navigator.serviceWorker?.register(new URL("./sw.js", import.meta.url)).catch(() => undefined);
-}
 
 const NEWEST = releases().at(-1) ?? SETTINGS;
-const supportedKinds = kinds();
-const schemaOfSettings = settingsSchemaWith(supportedKinds, settingsSchema() as Schema);
-
-/** Returns the schema of the document that contains a position. */
-function schemaAt(doc: Text, position: number): Schema {
-  const documents = documentsOf(doc.toString());
-  const text = documents[documentAt(documents, position)]?.text ?? "";
-  const valueOf = (key: string): string => new RegExp(`^${key}:\\s*["']?([\\w./-]+)`, "m").exec(text)?.[1] ?? "";
-  return objectSchema(supportedKinds, valueOf("apiVersion"), valueOf("kind"));
-}
+const completeSettings = schemaCompletionSource(settingsSchemaWith(kinds(), settingsSchema() as Schema));
 
 /** Creates an editor in a task of its own, so that the page paints and reacts while it starts. */
-async function newEditor(id: EditorId, ...options: [string, CompletionSource, Listeners]): Promise<Editor> {
+async function newEditor(id: EditorId, ...options: [string, CompletionSource | undefined, Listeners]): Promise<Editor> {
   await new Promise((resolve) => setTimeout(resolve));
   return new Editor(byId(`panel-${id}`), ...options);
 }
 
-const complete = schemaCompletionSource(schemaAt);
 // The visible editor is the last one: an edit needs the others.
 const editors: Record<EditorId, Editor> = {
-  settings: await newEditor("settings", "Settings of the policy, as YAML", schemaCompletionSource(() => schemaOfSettings), { onEdit }),
-  oldObject: await newEditor("oldObject", "Old object, as YAML", complete, { onEdit }),
-  object: await newEditor("object", "Object, as YAML", complete, { onEdit, onCursor: onObjectCursor }),
+  settings: await newEditor("settings", "Settings of the policy, as YAML", completeSettings, { onEdit }),
+  oldObject: await newEditor("oldObject", "Old object, as YAML", undefined, { onEdit }),
+  object: await newEditor("object", "Object, as YAML", undefined, { onEdit, onCursor: onObjectCursor }),
 };
 const replayView = new ReplayView((step) => {
   replayView.close();
@@ -401,8 +384,6 @@ byId("forget").addEventListener("click", () => {
   editors.object.focus();
 });
 
-/* The diagram has one layout for wide windows, and one for narrow ones. */
-matchMedia(NARROW).addEventListener("change", evaluate);
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && replayView.isOpen) {
     replayView.close();

@@ -1,10 +1,9 @@
-// The result panel: objects, verdict, kubectl output, findings with their rules, releases and state diagram.
+// The result panel: objects, verdict, kubectl output, findings with their rules and releases.
 import { explain, type Finding, type ObjectVerdict, releaseRange, type Verdict } from "managed-by/web";
 import { type Entry, type Evaluation, MAX_LISTED, type Outcome } from "./evaluation.js";
 import { h, inlineMarkdown, markdown } from "./dom.js";
 import { type Answer, answerOf } from "./answer.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
-import { stateDiagram } from "./state-diagram.js";
 import { outcomeOf } from "./verdict.js";
 
 export interface Actions {
@@ -24,7 +23,7 @@ const CODES: Record<number, string> = { 400: "Bad Request", 403: "Forbidden", 42
 
 /** Fills the result panel. Returns the text for screen readers. */
 export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, release: string, actions: Actions): string {
-  const { verdict: evaluated, transitions } = evaluation;
+  const { verdict: evaluated } = evaluation;
   if (evaluated === undefined) {
     return showNoVerdict(parent, evaluation, actions);
   }
@@ -43,7 +42,6 @@ export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, rele
     ...problems(evaluation, actions),
     ...notEvaluated(verdict),
     findings(verdict.findings, actions),
-    ...(transitions === undefined ? [] : [section("State transition", stateDiagram(transitions))]),
     ...audit(verdict),
   );
   const count = verdict.findings.length;

@@ -52,14 +52,13 @@ for (const [name, [reason, prepare]] of Object.entries(failures)) {
         await page.waitForSelector(".terminal");
         assert.match(await outcome(page), /^Allowed/);
       },
-      { prepare, serviceWorkers: "block" },
+      { prepare },
     );
   });
 }
 
 test("a module with the wrong type loads", async () => {
   await onPage(async (page) => assert.match(await outcome(page), /^Allowed/), {
-    serviceWorkers: "block",
     prepare: (page) =>
       page.route("**/managed_by.wasm", async (route) => {
         const response = await route.fetch();
@@ -75,6 +74,6 @@ test("a replay gives the reason if the policy does not load", async () => {
       await page.click("#replay-sample");
       await page.locator("#replay-status", { hasText: "The server returned 404" }).waitFor();
     },
-    { prepare: failures["the server has no module"][1], serviceWorkers: "block" },
+    { prepare: failures["the server has no module"][1] },
   );
 });

@@ -97,19 +97,12 @@ test("an update is evaluated against the old object, and shows the changes", asy
   });
 });
 
-test("releases and states of a Job are displayed", async () => {
+test("the verdict of each release is displayed", async () => {
   await onPage(async (page) => {
     await select(page, "#example", "status/03-terminal-condition-taken-back");
     assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), Array(14).fill("denies"));
-    const picture = page.locator("svg.diagram");
-    assert.match(await picture.getAttribute("aria-label"), /from Failed to Failing: forbidden/);
-    assert.equal(await picture.locator(".transition.forbidden").count(), 1);
-    assert.equal(await picture.locator(".transition.usual").count(), 8);
     await select(page, "#example", "status/01-running-job-completes");
     assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["denies", ...Array(13).fill("passes")]);
-    assert.match(await picture.getAttribute("aria-label"), /from Running to Complete: allowed/);
-    await select(page, "#example", "kinds/04-jobset-with-a-reverted-outcome");
-    assert.equal(await picture.count(), 0);
   });
 });
 
@@ -235,13 +228,11 @@ test("the newest release is evaluated by default, and release boxes are buttons"
     assert.match(await outcome(page), /^Denied/);
     assert.deepEqual(await page.locator(".releases .verdict").allInnerTexts(), ["passes", ...Array(13).fill("denies")]);
     assert.equal(await page.locator('.releases [aria-pressed="true"]').innerText(), "1.37\ndenies");
-    assert.match(await page.locator("svg.diagram").getAttribute("aria-label"), /this update is denied/);
     await page.getByRole("button", { name: "1.30 passes" }).click();
     await evaluated(page);
     assert.match(await outcome(page), /^Allowed/);
     assert.equal(await page.inputValue("#release"), "1.30");
     assert.equal(await page.evaluate(() => document.activeElement.id), "release-1.30");
-    assert.match(await page.locator("svg.diagram").getAttribute("aria-label"), /allowed/);
     await select(page, "#release", "settings");
     assert.match(await page.locator("#release option:checked").innerText(), /settings without kubernetes_version/);
     assert.match(await page.locator(".headline .subject").innerText(), /by the policy with these settings/);
@@ -360,14 +351,14 @@ test("make playground serves the released files", async (t) => {
   const origin = /http:\S+/.exec(output)[0];
   const released = join(root, "target/playground");
   const files = readdirSync(released, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => relative(released, join(entry.parentPath, entry.name)));
-  assert.ok(files.includes("sw.js") && files.includes("sample.ndjson"));
+  assert.ok(files.includes("sample.ndjson"));
   for (const file of files) {
     const response = await fetch(origin + file);
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), readFileSync(join(released, file)), file);
   }
 });
 
-test("completion suggests valid keys and values", async () => {
+test("completion suggests valid settings", async () => {
   await onPage(async (page) => {
     const proposals = () => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allInnerTexts();
     const complete = async (text) => {
@@ -377,11 +368,6 @@ test("completion suggests valid keys and values", async () => {
       await page.waitForSelector(".cm-tooltip-autocomplete li");
       return proposals();
     };
-    assert.deepEqual(await complete("apiVersion: batch/v1\nkind: Job\nspec:\n  managedBy: "), ["kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"]);
-    assert.ok((await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n    - type: ")).includes("SuccessCriteriaMet"));
-    assert.ok((await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n  - type: Complete\n    ")).includes("lastTransitionTime"));
-    assert.deepEqual(await complete("apiVersion: batch/v1\nkind: Job\nstatus:\n  conditions:\n  - type: Complete\n    status: "), ['"False"', '"True"', "Unknown"]);
-    await page.keyboard.press("Escape");
     await page.getByRole("tab", { name: "Settings" }).click();
     assert.ok((await complete("")).includes("kubernetes_version"));
     assert.deepEqual(await complete("role: "), ["hybrid", "management", "worker"]);
@@ -408,21 +394,6 @@ test("the page works with the keyboard alone", async () => {
     await page.locator(".finding .location").focus();
     await page.keyboard.press("Enter");
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Object, as YAML");
-  });
-});
-
-test("the page works offline after the first visit", async () => {
-  await onPage(async (page, context) => {
-    await page.evaluate(() => navigator.serviceWorker.ready);
-    await page.reload();
-    await page.waitForSelector("body.ready");
-    await context.setOffline(true);
-    await page.reload();
-    await page.waitForSelector("body.ready");
-    await select(page, "#example", "field/10-field-changed-after-creation");
-    assert.match(await outcome(page), /^Denied/);
-    await page.setInputFiles("#file", { name: "x", mimeType: "text/plain", buffer: history(1000) });
-    await page.waitForSelector(".totals");
   });
 });
 
