@@ -3,9 +3,7 @@
 //! Published policies do not have these operations.
 
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
-use managed_by::{
-    AdmissionReview, Evaluation, Release, ReleaseSet, Verdict, evaluate_with_cluster,
-};
+use managed_by::{AdmissionReview, Evaluation, Release, ReleaseSet, Verdict, resolve};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -96,6 +94,8 @@ fn evaluate(payload: &[u8]) -> CallResult {
         Some(_) => settings.for_tools(),
         None => settings,
     };
-    let evaluation = evaluate_with_cluster(&review.request, &settings, releases, &Cluster);
+    let evaluation = resolve(&review.request, &settings, |request| {
+        request.evaluate(releases, &Cluster)
+    });
     Ok(serde_json::to_vec(&evaluation)?)
 }

@@ -18,11 +18,7 @@ use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 #[cfg(not(feature = "pods"))]
 use managed_by::NoCluster as Cluster;
-#[cfg(feature = "pods")]
-use managed_by::review_lookups as review_with_cluster;
-#[cfg(not(feature = "pods"))]
-use managed_by::review_with_cluster;
-use managed_by::{AdmissionReview, Settings, Verdict};
+use managed_by::{AdmissionReview, ResolvedRequest, Settings, Verdict, resolve};
 use response::ValidationResponse;
 
 /// Registers the policy's operations.
@@ -44,18 +40,25 @@ fn validate(payload: &[u8]) -> CallResult {
         Err(reason) => return encode_response(Verdict::malformed(&reason)),
     };
     match review.settings() {
-        Ok(settings) => encode_response(review_with_cluster(&review.request, &settings, &Cluster)),
+        Ok(settings) => encode_response(resolve(&review.request, &settings, evaluate)),
         Err(problems) => encode_response(Verdict::misconfigured(&problems)),
     }
 }
 
-fn encode_response(verdict: Verdict<'_>) -> CallResult {
+fn evaluate(request: &ResolvedRequest<'_>) -> Verdict {
+    #[cfg(feature = "pods")]
+    return request.review_lookups(&Cluster);
+    #[cfg(not(feature = "pods"))]
+    request.review(&Cluster)
+}
+
+fn encode_response(verdict: Verdict) -> CallResult {
     log_exemption(&verdict);
     Ok(serde_json::to_vec(&ValidationResponse(verdict))?)
 }
 
 /// Logs the use of an exemption, because PolicyServer drops the warnings and annotations of the policies in a group.
-fn log_exemption(verdict: &Verdict<'_>) {
+fn log_exemption(verdict: &Verdict) {
     let is_exempted = |(key, _): &(&str, String)| *key == "exempted";
     if verdict.audit_annotations.iter().any(is_exempted) {
         for warning in &verdict.warnings {

@@ -7,9 +7,9 @@ use managed_by::{Decision, Settings, SettingsErrors, Verdict};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 /// Response of `validate`. Empty members are omitted.
-pub(crate) struct ValidationResponse<'a>(pub(crate) Verdict<'a>);
+pub(crate) struct ValidationResponse(pub(crate) Verdict);
 
-impl Serialize for ValidationResponse<'_> {
+impl Serialize for ValidationResponse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let verdict = &self.0;
         let mut map = serializer.serialize_map(None)?;

@@ -1,6 +1,6 @@
 //! Converts verdicts of the library to upstream's result type, and compares results.
 
-use managed_by::{AdmissionRequest, Enforcement, Release, Settings, Verdict, review};
+use managed_by::{AdmissionRequest, Enforcement, Evaluation, Release, Settings, evaluate};
 
 use crate::vector::{Case, FieldError, ValidationResult};
 
@@ -11,7 +11,7 @@ pub fn library_result(case: &Case, settings: &Settings) -> ValidationResult {
     let release = settings.kubernetes_version().unwrap_or_default();
     let request = case.request().to_string();
     match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => to_result(&review(&request, settings), release),
+        Ok(request) => to_result(&evaluate(&request, settings, None), release),
         Err(_) => ValidationResult {
             releases: vec![release.as_str().to_owned()],
             errors: Vec::new(),
@@ -21,22 +21,30 @@ pub fn library_result(case: &Case, settings: &Settings) -> ValidationResult {
     }
 }
 
-/// Converts a verdict for a release.
-pub(crate) fn to_result(verdict: &Verdict<'_>, release: Release) -> ValidationResult {
+/// Converts an evaluation for a release.
+pub(crate) fn to_result(evaluation: &Evaluation, release: Release) -> ValidationResult {
     let mut result = ValidationResult {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
-        message: verdict.decision.message().unwrap_or_default().to_owned(),
+        message: evaluation
+            .verdict
+            .decision
+            .message()
+            .unwrap_or_default()
+            .to_owned(),
         malformed: false,
     };
-    for (_, finding) in verdict
-        .findings
-        .iter()
-        .filter(|(enforcement, f)| *enforcement == Enforcement::Deny && f.rule().is_upstream())
-    {
+    let findings = evaluation.findings.iter();
+    for finding in findings.filter(|f| f.enforcement == Enforcement::Deny && f.rule.is_upstream()) {
+        // The message of a denial names the rule unless the text is kube-apiserver's.
+        let error = if finding.is_upstream {
+            finding.message.clone()
+        } else {
+            format!("{} [{}]", finding.message, finding.rule.id())
+        };
         let error = FieldError {
-            field: finding.error().path().to_owned(),
-            error: finding.denial(release),
+            field: finding.path.clone(),
+            error,
         };
         // Upstream removes duplicate errors (`ErrorList.ToAggregate`).
         if !result.errors.contains(&error) {

@@ -1,7 +1,7 @@
 //! Checks the verdict under settings without `kubernetes_version` against the verdicts for each release.
 
 use anyhow::{Result, ensure};
-use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, review};
+use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, evaluate, review};
 
 use crate::vector::Case;
 
@@ -34,9 +34,10 @@ impl Counts {
         };
         let denying: ReleaseSet = Release::ALL.iter().copied().filter(denies).collect();
         let settings = Settings::default().for_tools();
-        let verdict = review(&request, &settings);
-        let listed = verdict.findings.iter();
-        let listed = listed.filter_map(|(_, finding)| finding.releases());
+        let evaluation = evaluate(&request, &settings, None);
+        let verdict = &evaluation.verdict;
+        let listed = evaluation.findings.iter();
+        let listed = listed.filter_map(|finding| finding.releases);
         let listed = listed.fold(ReleaseSet::default(), ReleaseSet::union);
         let expected = if denying == ReleaseSet::all() {
             self.denied = self.denied.saturating_add(1);

@@ -4,9 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use managed_by::{
-    AdmissionRequest, Release, ReleaseSet, Settings, evaluate, exercised_rules, review, rules,
-};
+use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, evaluate, resolve, rules};
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::{self, Vector};
 use managed_by_parity::{cases, compare, default_release, difference, trace};
@@ -77,8 +75,8 @@ fn library_matches_upstream() {
             );
             let request = case.request().to_string();
             if let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) {
-                for (_, finding) in review(&request, &settings).findings {
-                    silent.retain(|rule| **rule != finding.rule());
+                for finding in evaluate(&request, &settings, None).findings {
+                    silent.retain(|rule| **rule != finding.rule);
                 }
             }
         }
@@ -146,11 +144,11 @@ fn reports_count_every_denied_write() {
         let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
             continue;
         };
-        let counted = exercised_rules(&request, &settings).unwrap();
-        for found in evaluate(&request, &settings, Some(ReleaseSet::all())).findings() {
-            if counted.iter().any(|(rule, _)| *rule == found.rule()) {
-                let is_counted = counted.contains(&(found.rule(), true));
-                assert!(is_counted, "{}: {}", case.name, found.rule().id());
+        let counted = resolve(&request, &settings, |resolved| resolved.exercised_rules());
+        for found in evaluate(&request, &settings, Some(ReleaseSet::all())).findings {
+            if counted.iter().any(|(rule, _)| *rule == found.rule) {
+                let is_counted = counted.contains(&(found.rule, true));
+                assert!(is_counted, "{}: {}", case.name, found.rule.id());
                 count = count.saturating_add(1);
             }
         }

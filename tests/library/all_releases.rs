@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use managed_by::{
-    AdmissionRequest, Evaluation, EvaluationResult, MergedFinding, NoCluster, Release, ReleaseSet,
-    Settings, Verdict, evaluate_with_cluster, review_with_cluster, rules,
+    AdmissionRequest, Cluster, Evaluation, Finding, Release, ReleaseSet, Settings, evaluate,
+    resolve, rules,
 };
 use managed_by_offline::Evaluator;
 use managed_by_parity::trace;
@@ -16,36 +16,41 @@ use serde_json::{Value, json};
 /// A finding of one release: release, rule, level, path, index among findings with the same rule and path, text.
 type ReleaseFinding = (Release, &'static str, &'static str, String, usize, String);
 
-/// Returns the findings of a verdict for one release.
-fn findings_of(release: Release, verdict: &Verdict<'_>) -> BTreeSet<ReleaseFinding> {
-    let mut findings: BTreeSet<ReleaseFinding> = BTreeSet::new();
-    for (enforcement, finding) in &verdict.findings {
-        let (rule, path) = (finding.rule().id(), finding.error().path());
-        let same = |other: &&ReleaseFinding| (other.1, &*other.3) == (rule, path);
-        let index = findings.iter().filter(same).count();
-        let text = finding.error().message(release);
-        let level = enforcement.as_str();
-        findings.insert((release, rule, level, path.to_owned(), index, text));
-    }
-    assert_eq!(findings.len(), verdict.findings.len());
-    findings
+fn evaluate_in(
+    cluster: &dyn Cluster,
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+    releases: Option<ReleaseSet>,
+) -> Evaluation {
+    resolve(request, settings, |resolved| {
+        resolved.evaluate(releases, cluster)
+    })
 }
 
-/// Splits a finding of several releases into one finding per release, and checks that it has the message of the newest one.
-fn split_by_release(finding: &MergedFinding<'_>) -> Vec<ReleaseFinding> {
-    let (rule, path) = (finding.rule().id(), finding.path());
-    let level = finding.enforcement().as_str();
-    let messages = finding.messages();
-    let newest = messages.iter().max_by_key(|m| m.releases.newest()).unwrap();
-    assert_eq!(finding.message(), newest.message);
-    let mut findings = Vec::new();
-    for message in messages {
-        findings.extend(message.releases.iter().map(|release| {
-            let (path, text) = (path.to_owned(), message.message.clone());
-            (release, rule, level, path, finding.ordinal(), text)
-        }));
+/// Adds the finding of one release, with its index among those with the same rule and path.
+fn add(findings: &mut BTreeSet<ReleaseFinding>, release: Release, finding: &Finding, text: &str) {
+    let (rule, path) = (finding.rule.id(), &finding.path);
+    let same = |other: &&ReleaseFinding| (other.0, other.1, &other.3) == (release, rule, path);
+    let index = findings.iter().filter(same).count();
+    let level = finding.enforcement.as_str();
+    let is_new = findings.insert((release, rule, level, path.clone(), index, text.to_owned()));
+    assert!(is_new);
+}
+
+/// Splits findings of several releases into one finding per release, and checks that each has the message of the newest one.
+fn split_by_release(findings: &[Finding]) -> BTreeSet<ReleaseFinding> {
+    let mut split = BTreeSet::new();
+    for finding in findings {
+        let texts = finding.texts();
+        let newest = texts.iter().max_by_key(|(releases, _)| releases.newest());
+        assert_eq!(finding.message, newest.unwrap().1);
+        for (releases, text) in texts {
+            for release in releases.iter() {
+                add(&mut split, release, finding, text);
+            }
+        }
     }
-    findings
+    split
 }
 
 /// The suggestion is present in the library's data and in the JSON, and the detail quotes it.
@@ -72,38 +77,31 @@ fn typo_has_a_suggestion() {
         });
         let request = request.to_string();
         let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
-        let evaluation =
-            evaluate_with_cluster(&request, &settings, Some(ReleaseSet::all()), &NoCluster);
+        let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
         let mut suggested: Vec<_> = evaluation
-            .findings()
+            .findings
             .iter()
-            .map(|found| (found.rule().id(), found.error().suggestion()))
+            .map(|found| (found.rule.id(), found.suggestion.as_deref()))
             .collect();
         suggested.sort_unstable();
         expected.sort_unstable();
         assert_eq!(suggested, expected, "{value}");
         let json = serde_json::to_value(&evaluation).unwrap();
-        let offline = EvaluationResult::from(&evaluation);
-        for (index, found) in evaluation.findings().iter().enumerate() {
-            let suggestion = found.error().suggestion();
+        for (index, found) in evaluation.findings.iter().enumerate() {
+            let suggestion = found.suggestion.as_deref();
             let json_suggestion = json["findings"][index].get("suggestion");
             assert_eq!(
                 json_suggestion.map(|value| value.as_str().unwrap()),
                 suggestion
             );
-            assert_eq!(offline.findings[index].suggestion.as_deref(), suggestion);
-            let in_detail = |value: &str| found.detail().contains(&format!("mean \"{value}\"?"));
-            assert!(suggestion.is_none_or(in_detail), "{}", found.detail());
+            let in_detail = |value: &str| found.detail.contains(&format!("mean \"{value}\"?"));
+            assert!(suggestion.is_none_or(in_detail), "{}", found.detail);
         }
     }
 }
 
 /// Checks that the JSON has the same findings and verdicts, and each annotation once.
-fn assert_json_matches(
-    name: &str,
-    evaluation: &Evaluation<'_>,
-    expected: &BTreeSet<ReleaseFinding>,
-) {
+fn assert_json_matches(name: &str, evaluation: &Evaluation, expected: &BTreeSet<ReleaseFinding>) {
     let json = serde_json::to_value(evaluation).unwrap();
     let rows = expected
         .iter()
@@ -113,25 +111,17 @@ fn assert_json_matches(
     let json_rows = expected::finding_rows(&json["findings"]);
     assert_eq!(json_rows, rows.collect(), "{name}");
     let release_verdicts = json["releaseVerdicts"].as_array().unwrap();
-    assert_eq!(release_verdicts.len(), evaluation.release_verdicts().len());
-    for (release_verdict, json) in evaluation.release_verdicts().iter().zip(release_verdicts) {
+    assert_eq!(release_verdicts.len(), evaluation.release_verdicts.len());
+    for (release_verdict, json) in evaluation.release_verdicts.iter().zip(release_verdicts) {
         assert_eq!(
             json["allowed"],
             release_verdict.verdict.decision.is_allowed()
         );
     }
-    for (finding, json) in evaluation
-        .findings()
-        .iter()
-        .zip(json["findings"].as_array().unwrap())
-    {
-        let has_messages = json.get("messages").is_some();
-        assert_eq!(has_messages, finding.messages().len() > 1, "{name}");
-    }
     let annotations = json["auditAnnotations"].as_object().unwrap();
     assert_eq!(
         annotations.len(),
-        evaluation.verdict().audit_annotations.len(),
+        evaluation.verdict.audit_annotations.len(),
         "{name}"
     );
 }
@@ -153,49 +143,46 @@ impl Counts {
         };
         let settings = Settings::from_json(settings.as_bytes()).unwrap();
         let all = Some(ReleaseSet::all());
-        let evaluation = evaluate_with_cluster(&request, &settings, all, &DocumentedCluster);
+        let evaluation = evaluate_in(&DocumentedCluster, &request, &settings, all);
         let mut expected = BTreeSet::new();
         let mut warnings = Vec::new();
         for &release in Release::ALL {
             let settings_of_release = settings.clone().with_kubernetes_version(release);
-            let verdict = review_with_cluster(&request, &settings_of_release, &DocumentedCluster);
-            expected.append(&mut findings_of(release, &verdict));
+            let of_release = evaluate_in(&DocumentedCluster, &request, &settings_of_release, None);
+            for finding in &of_release.findings {
+                add(&mut expected, release, finding, &finding.message);
+            }
+            let verdict = &of_release.verdict;
             for warning in &verdict.warnings {
                 if !warnings.contains(warning) {
                     warnings.push(warning.clone());
                 }
             }
             let only = evaluation.for_release(release).unwrap();
-            assert_eq!(only.verdict(), &verdict, "{name} {release}");
+            assert_eq!(only, of_release, "{name} {release}");
             let is_allowed = verdict.decision.is_allowed();
             assert_eq!(evaluation.denied_by().contains(release), !is_allowed);
             assert_eq!(evaluation.allowed_by().contains(release), is_allowed);
-            let one = evaluate_with_cluster(
-                &request,
-                &settings,
-                Some(release.into()),
-                &DocumentedCluster,
-            );
-            assert_eq!(one.verdict(), &verdict, "{name} {release}");
+            let one = Some(release.into());
+            let one = evaluate_in(&DocumentedCluster, &request, &settings, one);
+            assert_eq!(&one.verdict, verdict, "{name} {release}");
         }
-        let actual = evaluation.findings().iter().flat_map(split_by_release);
-        assert_eq!(actual.collect::<BTreeSet<_>>(), expected, "{name}");
-        assert_eq!(evaluation.verdict().warnings, warnings, "{name}");
-        let findings = evaluation.findings().iter();
-        let rank =
-            |found: &MergedFinding<'_>| rules().iter().position(|rule| *rule == found.rule());
+        assert_eq!(split_by_release(&evaluation.findings), expected, "{name}");
+        assert_eq!(evaluation.verdict.warnings, warnings, "{name}");
+        let findings = evaluation.findings.iter();
+        let rank = |found: &Finding| rules().iter().position(|rule| *rule == found.rule);
         assert!(findings.map(rank).is_sorted(), "{name}");
         // The message of a denial contains every finding that denies, unless the user is forbidden to write.
-        let verdict = evaluation.verdict();
+        let verdict = &evaluation.verdict;
         if verdict.decision.code() == Some(422) {
-            for finding in evaluation.findings() {
-                let is_denial = finding.enforcement() == managed_by::Enforcement::Deny;
+            for finding in &evaluation.findings {
+                let is_denial = finding.enforcement == managed_by::Enforcement::Deny;
                 let message = verdict.decision.message().unwrap();
-                assert!(!is_denial || message.contains(&finding.message()), "{name}");
-                for release_message in finding.messages() {
+                assert!(!is_denial || message.contains(&finding.message), "{name}");
+                for release_message in &finding.messages {
                     // Only path and error type, because newer releases may use another detail.
                     let error_type = release_message.error_type.as_str();
-                    let prefix = format!("{}: {error_type}", finding.path());
+                    let prefix = format!("{}: {error_type}", finding.path);
                     assert!(release_message.message.starts_with(&prefix), "{name}");
                     assert!(!is_denial || message.contains(&prefix), "{name}");
                 }
@@ -204,40 +191,14 @@ impl Counts {
 
         assert_json_matches(name, &evaluation, &expected);
 
-        // The offline tools report the same findings.
-        let evaluation = evaluate_with_cluster(&request, &settings, all, &NoCluster);
-        let findings = evaluation.findings().iter().flat_map(split_by_release);
-        let findings: Vec<_> = findings
-            .map(|(release, rule, level, path, _, text)| (release, rule, level, path, text))
-            .collect();
-        let tool = Evaluator::new(settings.clone(), Some(ReleaseSet::all()))
-            .evaluate(&request)
-            .unwrap();
-        let tool_findings = tool.findings.iter().flat_map(|found| {
-            let texts = match &*found.messages {
-                [] => vec![(found.releases.unwrap(), found.message.clone())],
-                texts => {
-                    let texts = texts.iter();
-                    texts.map(|s| (s.releases, s.message.clone())).collect()
-                }
-            };
-            let each = texts.into_iter().flat_map(|(releases, text)| {
-                let each = releases.iter().collect::<Vec<_>>().into_iter();
-                each.map(move |release| (release, text.clone()))
-            });
-            each.map(|(release, text)| {
-                let level = found.enforcement.as_str();
-                (release, found.rule.id(), level, found.path.clone(), text)
-            })
-        });
-        assert_eq!(tool_findings.collect::<Vec<_>>(), findings, "{name}");
-        let decisions = tool.releases().unwrap();
-        assert_eq!(decisions.allowed, evaluation.allowed_by(), "{name}");
-        assert_eq!(decisions.denied, evaluation.denied_by(), "{name}");
+        // The offline tools report the same.
+        let evaluation = evaluate(&request, &settings, all);
+        let tool = Evaluator::new(settings.clone(), all).evaluate(&request);
+        assert_eq!(tool.unwrap(), evaluation, "{name}");
 
         self.requests += 1;
         self.findings += expected.len();
-        self.version_dependent += usize::from(evaluation.release_verdicts().len() > 1);
+        self.version_dependent += usize::from(evaluation.release_verdicts.len() > 1);
     }
 }
 
@@ -261,8 +222,8 @@ fn merged_verdicts_have_the_warnings_of_each_release() {
     let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
     let all = Some(ReleaseSet::all());
-    let evaluation = evaluate_with_cluster(&request, &settings, all, &NoCluster);
-    assert_eq!(evaluation.verdict().warnings.len(), 16);
+    let evaluation = evaluate(&request, &settings, all);
+    assert_eq!(evaluation.verdict.warnings.len(), 16);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `managed-by/unknown-field` in manifests of every kind.
 
-use managed_by::{AdmissionRequest, EvaluationResult, ReportedFinding, Settings, evaluate, kinds};
+use managed_by::{AdmissionRequest, Finding, Settings, evaluate, kinds};
 use serde_json::{Value, json};
 
 /// Returns the unknown fields of a manifest, each with the intended path and the suggested key.
@@ -13,9 +13,9 @@ fn found(json: &str, settings: &str) -> Vec<String> {
     let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
     let request = request.with_manifests();
-    let mut findings = EvaluationResult::from(&evaluate(&request, &settings, None)).findings;
+    let mut findings = evaluate(&request, &settings, None).findings;
     findings.retain(|finding| finding.rule.id() == "managed-by/unknown-field");
-    let text = |finding: &ReportedFinding| {
+    let text = |finding: &Finding| {
         let suggestion = finding.suggestion.as_deref().unwrap_or("-");
         let (_, intended) = finding.detail.split_once("did you mean ").unwrap();
         let intended = intended.trim_end_matches('?');

@@ -3,7 +3,7 @@
 //! The CLI, the npm package, the Go package, PolicyServer and kwctl have tests of their own for the same file.
 
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
-use managed_by::{JobChecker, MergedFinding, ReleaseSet, Settings};
+use managed_by::{Finding, JobChecker, ReleaseSet, Settings};
 use managed_by_testing::expected::{FindingRows, compare_all, finding_rows};
 use managed_by_testing::{Policy, admission};
 use serde_json::{Value, json};
@@ -110,13 +110,13 @@ fn contains(all: &Value, some: &Value) -> bool {
 }
 
 /// Returns a row for each release that reports the finding.
-fn rows(finding: &MergedFinding<'_>) -> Vec<[String; 5]> {
-    let (rule, level) = (finding.rule().id(), finding.enforcement().as_str());
-    let texts = finding.messages().into_iter();
-    let rows = texts.flat_map(|message| {
-        let (path, text) = (finding.path(), message.message.clone());
-        let releases = message.releases.iter().collect::<Vec<_>>().into_iter();
-        releases.map(move |release| [release.as_str(), rule, level, path, &text].map(str::to_owned))
+fn rows(finding: &Finding) -> Vec<[String; 5]> {
+    let (rule, level) = (finding.rule.id(), finding.enforcement.as_str());
+    let texts = finding.texts().into_iter();
+    let rows = texts.flat_map(|(releases, text)| {
+        let path = &*finding.path;
+        let releases = releases.iter().collect::<Vec<_>>().into_iter();
+        releases.map(move |release| [release.as_str(), rule, level, path, text].map(str::to_owned))
     });
     rows.collect()
 }

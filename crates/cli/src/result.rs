@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use managed_by::{
-    Decision, Enforcement, EvaluationResult, ReleaseDecisions, ReleaseSet, ReportedFinding,
-    Unchecked, UncheckedReason,
+    Decision, Enforcement, Evaluation, ReleaseDecisions, ReleaseSet, Unchecked, UncheckedReason,
 };
 use managed_by_offline::Operation;
 use managed_by_offline::replay::ObjectRef;
@@ -72,7 +71,7 @@ pub(crate) struct RequestResult {
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
     #[serde(flatten, serialize_with = "serialize_with_help")]
-    pub(crate) reported: ReportedFinding,
+    pub(crate) reported: managed_by::Finding,
     #[serde(flatten)]
     pub(crate) span: Option<Span>,
     #[serde(skip)]
@@ -177,14 +176,12 @@ impl RequestResult {
         file: &Arc<str>,
         object: ObjectRef,
         operation: Operation,
-        report: EvaluationResult,
-        mut locate: impl FnMut(&ReportedFinding) -> Option<(Span, Option<SourceLine>)>,
+        report: Evaluation,
+        mut locate: impl FnMut(&managed_by::Finding) -> Option<(Span, Option<SourceLine>)>,
     ) -> Self {
         let releases = report.releases();
-        let EvaluationResult {
-            decision,
-            warnings,
-            audit_annotations: _,
+        let Evaluation {
+            verdict,
             findings,
             unchecked,
             release_verdicts: _,
@@ -208,8 +205,8 @@ impl RequestResult {
             user: None,
             time: None,
             findings: findings.collect(),
-            decision,
-            warnings,
+            decision: verdict.decision,
+            warnings: verdict.warnings,
             releases,
             releases_dropping_managed_by: None,
         }
@@ -256,13 +253,13 @@ fn serialize_decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::
 
 /// Serializes a finding with the rule's help text and page URL.
 fn serialize_with_help<S: Serializer>(
-    reported: &ReportedFinding,
+    reported: &managed_by::Finding,
     json: S,
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct WithHelp<'f> {
         #[serde(flatten)]
-        reported: &'f ReportedFinding,
+        reported: &'f managed_by::Finding,
         help: String,
         page: String,
     }

@@ -15,7 +15,7 @@ mod replay;
 mod settings;
 mod verdict;
 
-use managed_by::{AdmissionRequest, AdmissionReview, EvaluationResult, ReleaseSet, UserInfo};
+use managed_by::{AdmissionRequest, AdmissionReview, ReleaseSet, UserInfo};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -122,7 +122,7 @@ pub fn review_text(
             let evaluation = managed_by::evaluate(request, &settings, releases);
             ReviewVerdict {
                 releases: releases.map(|_| verdict::release_verdicts(&evaluation)),
-                ..ReviewVerdict::new(EvaluationResult::from(&evaluation))
+                ..ReviewVerdict::new(evaluation)
             }
         };
         match AdmissionRequest::from_json(request.as_bytes()) {

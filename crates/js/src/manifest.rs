@@ -1,6 +1,6 @@
 //! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
-use managed_by::{Evaluation, EvaluationResult, ReleaseSet, Settings, malformed_object};
+use managed_by::{Evaluation, NoCluster, ReleaseSet, Settings, Verdict, resolve};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Document, MalformedText, Request};
 use serde::Serialize;
@@ -270,26 +270,23 @@ impl<'s> LintBuilder<'s> {
         };
         let releases = self.releases;
         let result = request.with_request(|request| {
-            if let Some(malformed) = malformed_object(request, self.settings) {
-                return Err(malformed);
-            }
-            // A release that is requested denies the object.
-            let evaluation = managed_by::evaluate(request, self.settings, releases);
-            let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation));
-            Ok((verdict, releases.map(|_| release_verdicts(&evaluation))))
+            resolve(request, self.settings, |resolved| {
+                match resolved.malformed_object() {
+                    Some(malformed) => Err(malformed.clone()),
+                    // A release that is requested denies the object.
+                    None => Ok(resolved.evaluate(releases, &NoCluster)),
+                }
+            })
         });
-        let (verdict, releases, malformed) = match result.flatten() {
-            Ok((verdict, releases)) => (verdict, releases, None),
+        let (evaluation, malformed) = match result.flatten() {
+            Ok(evaluation) => (evaluation, None),
             Err(reason) => {
-                let evaluation = |releases| {
-                    let malformed = managed_by::Verdict::malformed_object(&reason);
-                    Evaluation::uniform(malformed, releases)
-                };
-                let verdict = ReviewVerdict::new(EvaluationResult::from(&evaluation(None)));
-                let releases = releases.map(|_| release_verdicts(&evaluation(releases)));
-                (verdict, releases, Some(reason))
+                let verdict = Verdict::malformed_object(&reason);
+                (Evaluation::uniform(verdict, releases), Some(reason))
             }
         };
+        let releases = releases.map(|_| release_verdicts(&evaluation));
+        let verdict = ReviewVerdict::new(evaluation);
         // Only reviewed objects have the annotation `mode`, including custom kinds in the settings.
         let has_mode = || {
             verdict

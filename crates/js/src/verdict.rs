@@ -1,8 +1,6 @@
 //! Verdicts and findings, as the package returns them.
 
-use managed_by::{
-    DecodeError, Evaluation, EvaluationResult, Release, ReleaseSet, ReportedFinding, Unchecked,
-};
+use managed_by::{DecodeError, Evaluation, Release, ReleaseSet, Unchecked};
 use serde::{Serialize, Serializer};
 
 use crate::position::Position;
@@ -58,7 +56,7 @@ pub struct ReleaseVerdict {
 pub struct Finding {
     /// The finding.
     #[serde(flatten)]
-    pub reported: ReportedFinding,
+    pub reported: managed_by::Finding,
     /// `releases` as text: `1.30 to 1.31, 1.33 from 1.33.6`.
     #[serde(rename = "releaseRange", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -95,16 +93,14 @@ impl UncheckedPart {
 impl ReviewVerdict {
     /// Returns the policy's verdict on a malformed request.
     pub(crate) fn malformed(reason: &DecodeError) -> Self {
-        Self::new(EvaluationResult::malformed(reason))
+        Self::new(Evaluation::malformed(reason))
     }
 
     /// Converts a verdict of the library.
-    pub(crate) fn new(report: EvaluationResult) -> Self {
+    pub(crate) fn new(report: Evaluation) -> Self {
         // The package lists the releases itself.
-        let EvaluationResult {
-            decision,
-            warnings,
-            audit_annotations,
+        let Evaluation {
+            verdict,
             findings,
             unchecked,
             release_verdicts: _,
@@ -115,11 +111,11 @@ impl ReviewVerdict {
             position: None,
         });
         Self {
-            allowed: decision.is_allowed(),
-            code: decision.code(),
-            message: decision.message().map(str::to_owned),
-            warnings,
-            audit_annotations,
+            allowed: verdict.decision.is_allowed(),
+            code: verdict.decision.code(),
+            message: verdict.decision.message().map(str::to_owned),
+            warnings: verdict.warnings,
+            audit_annotations: verdict.audit_annotations,
             findings: findings.collect(),
             unchecked: unchecked.into_iter().map(UncheckedPart::new).collect(),
             releases: None,
@@ -128,17 +124,17 @@ impl ReviewVerdict {
 }
 
 /// Returns the verdict of each release. Consecutive releases with equal verdicts share the first one.
-pub(crate) fn release_verdicts(evaluation: &Evaluation<'_>) -> Vec<ReleaseVerdict> {
+pub(crate) fn release_verdicts(evaluation: &Evaluation) -> Vec<ReleaseVerdict> {
     let mut previous = ReleaseSet::default();
     let verdicts = Release::ALL.iter().filter_map(|&release| {
-        let mut groups = evaluation.release_verdicts().iter();
+        let mut groups = evaluation.release_verdicts.iter();
         let group = groups.find(|group| group.releases.contains(release))?;
         let is_shared = group.releases == previous;
         previous = group.releases;
         let verdict = evaluation.for_release(release).filter(|_| !is_shared);
         Some(ReleaseVerdict {
             release: release.as_str(),
-            verdict: verdict.map(|verdict| ReviewVerdict::new(EvaluationResult::from(&verdict))),
+            verdict: verdict.map(ReviewVerdict::new),
         })
     });
     verdicts.collect()

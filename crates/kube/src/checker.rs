@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Evaluation, OwnedSettings, ReleaseSet,
-    UncheckedReason, evaluate, with_kind,
+    AdmissionRequest, Decision, Enforcement, Evaluation, NoCluster, OwnedSettings, ReleaseSet,
+    UncheckedReason, resolve,
 };
 use serde_json::{Value, json};
 
@@ -90,20 +90,23 @@ impl Checker {
         };
         let settings = self.options.settings.as_ref().map(OwnedSettings::get);
         let settings = settings.unwrap_or_default().for_tools();
-        let evaluation = evaluate(&request, &settings, Some(self.options.releases));
-        for unchecked in evaluation.unchecked() {
+        let (evaluation, has_kind) = resolve(&request, &settings, |resolved| {
+            let evaluation = resolved.evaluate(Some(self.options.releases), &NoCluster);
+            (evaluation, resolved.kind().is_some())
+        });
+        for unchecked in &evaluation.unchecked {
             // With settings, the layer also sees writes of kinds without rules. Ignore them.
             if unchecked.reason != UncheckedReason::UnsupportedKind {
                 self.add_not_evaluated(write, &unchecked.to_string());
             }
         }
-        if !matches!(with_kind(&request, &settings, |_| ()), Ok(Some(()))) {
+        if !has_kind {
             return None;
         }
         self.add(write, &evaluation);
         let newest = evaluation.denied_by().newest()?;
-        let verdicts = evaluation.release_verdicts();
-        let verdict = verdicts.iter().find(|v| v.releases.contains(newest))?;
+        let mut verdicts = evaluation.release_verdicts.iter();
+        let verdict = verdicts.find(|v| v.releases.contains(newest))?;
         match &verdict.verdict.decision {
             Decision::Denied { code, message } => Some(Denial {
                 code: *code,
@@ -116,12 +119,12 @@ impl Checker {
 
     /// Records an evaluation. An upstream finding is a failure even if it only warns, because some patch release of kube-apiserver
     /// denies the write.
-    fn add(&self, write: &Write, evaluation: &Evaluation<'_>) {
+    fn add(&self, write: &Write, evaluation: &Evaluation) {
         let mut record = self.record();
         record.evaluated_count = record.evaluated_count.saturating_add(1);
-        for found in evaluation.findings() {
+        for found in &evaluation.findings {
             let line = format!("{} {}: {found}", write.method, write.path);
-            if found.enforcement() == Enforcement::Deny || found.finding().is_upstream() {
+            if found.enforcement == Enforcement::Deny || found.is_upstream {
                 record.failures.push(line);
             } else {
                 record.warnings.push(line);

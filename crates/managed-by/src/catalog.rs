@@ -3,7 +3,7 @@
 #[cfg(feature = "docs")]
 use crate::description::RuleCategory;
 use crate::description::{Enforcement, Rule};
-use crate::finding::Finding;
+use crate::finding::RuleFinding;
 #[cfg(feature = "docs")]
 use crate::kind::{Kind, kinds};
 #[cfg(feature = "coverage")]
@@ -32,7 +32,7 @@ macro_rules! catalog {
         pub(crate) fn run<'a>(
             context: &Context<'a>,
             version_dependent_only: bool,
-        ) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
+        ) -> Result<Vec<(Enforcement, RuleFinding<'a>)>, SettingsErrors> {
             let mut configured_enforcements = context.settings.configured_enforcements();
             let mut findings = Findings::new(context.kind);
             $(

@@ -68,24 +68,7 @@ pub(crate) enum BadValue<'a> {
     Uncounted(Uncounted<'static>),
 }
 
-fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
-    Cow::Owned(text.into_owned())
-}
-
 impl BadValue<'_> {
-    fn into_owned(self) -> BadValue<'static> {
-        match self {
-            Self::Omitted => BadValue::Omitted,
-            Self::String(text) => BadValue::String(owned(text)),
-            Self::Pointer(text) => BadValue::Pointer(text.map(owned)),
-            Self::NamedString(text) => BadValue::NamedString(owned(text)),
-            Self::Int(number) => BadValue::Int(number),
-            Self::Int64(number) => BadValue::Int64(number),
-            Self::Time(time) => BadValue::Time(time),
-            Self::Uncounted(pods) => BadValue::Uncounted(pods),
-        }
-    }
-
     /// Formats the value like `field.Error` of the given release. Returns [`None`] if the message has no value.
     ///
     /// Up to 1.33, pointers are dereferenced (nil becomes the string `"null"`), and values are formatted by type: strings with
@@ -154,7 +137,7 @@ fn join_uids(uids: &[Cow<'_, str>], separator: &str, print: fn(&str) -> String) 
 
 /// Error about one field, like kube-apiserver's `field.Error`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldError<'a> {
+pub(crate) struct FieldError<'a> {
     error_type: ErrorType,
     path: Cow<'a, str>,
     value: BadValue<'a>,
@@ -242,39 +225,28 @@ impl<'a> FieldError<'a> {
         self
     }
 
-    fn into_owned(self) -> FieldError<'static> {
-        FieldError {
-            error_type: self.error_type,
-            path: owned(self.path),
-            value: self.value.into_owned(),
-            detail: owned(self.detail),
-            short_detail: self.short_detail.map(owned),
-            suggestion: self.suggestion.map(owned),
-        }
-    }
-
     /// Returns the detail.
-    pub fn detail(&self) -> &str {
+    pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
 
     /// Returns the suggested value: the bare text to write at the path.
-    pub fn suggestion(&self) -> Option<&str> {
+    pub(crate) fn suggestion(&self) -> Option<&str> {
         self.suggestion.as_deref()
     }
 
     /// Returns the path of the field, from the root of the object.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// Returns the error type.
-    pub fn error_type(&self) -> ErrorType {
+    pub(crate) fn error_type(&self) -> ErrorType {
         self.error_type
     }
 
     /// Formats the error like the kube-apiserver of the given release.
-    pub fn message(&self, release: Release) -> String {
+    pub(crate) fn message(&self, release: Release) -> String {
         let value = self.value.text(release);
         self.join(
             Some(self.error_type.as_str()),
@@ -302,7 +274,7 @@ impl<'a> FieldError<'a> {
 
 /// Error with the rule that reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding<'a> {
+pub(crate) struct RuleFinding<'a> {
     rule: &'static Rule,
     error: FieldError<'a>,
     /// True if kube-apiserver reports the same error, so the message must match exactly.
@@ -311,22 +283,13 @@ pub struct Finding<'a> {
     releases: Option<ReleaseSet>,
 }
 
-impl<'a> Finding<'a> {
+impl<'a> RuleFinding<'a> {
     pub(crate) fn new(rule: &'static Rule, error: FieldError<'a>, upstream: bool) -> Self {
         Self {
             rule,
             error,
             upstream,
             releases: None,
-        }
-    }
-
-    pub(crate) fn into_owned(self) -> Finding<'static> {
-        Finding {
-            rule: self.rule,
-            error: self.error.into_owned(),
-            upstream: self.upstream,
-            releases: self.releases,
         }
     }
 
@@ -339,27 +302,27 @@ impl<'a> Finding<'a> {
     }
 
     /// Returns the releases of kube-apiserver with this finding, if the settings choose no release and not all releases have it.
-    pub fn releases(&self) -> Option<ReleaseSet> {
+    pub(crate) fn releases(&self) -> Option<ReleaseSet> {
         self.releases
     }
 
     /// Returns the rule.
-    pub fn rule(&self) -> &'static Rule {
+    pub(crate) fn rule(&self) -> &'static Rule {
         self.rule
     }
 
     /// Returns the error.
-    pub fn error(&self) -> &FieldError<'a> {
+    pub(crate) fn error(&self) -> &FieldError<'a> {
         &self.error
     }
 
     /// Returns true if kube-apiserver reports the same error.
-    pub fn is_upstream(&self) -> bool {
+    pub(crate) fn is_upstream(&self) -> bool {
         self.upstream
     }
 
     /// Formats the finding for a denial. A finding of kube-apiserver keeps its exact message; others end with the rule id.
-    pub fn denial(&self, release: Release) -> String {
+    pub(crate) fn denial(&self, release: Release) -> String {
         let text = self.error.message(release);
         if self.upstream {
             text
@@ -369,7 +332,7 @@ impl<'a> Finding<'a> {
     }
 
     /// Formats the finding for a warning: short, and with the rule id.
-    pub fn warning(&self, release: Release) -> String {
+    pub(crate) fn warning(&self, release: Release) -> String {
         let Some(releases) = self.releases else {
             return self.with_rule_id(&self.error.short_message(release));
         };

@@ -59,11 +59,8 @@ pub use cluster::{Cluster, Lookup, LookupError, NoCluster};
 pub use cluster::{QueueCluster, QueueKind};
 pub use decode::DecodeError;
 pub use description::{Documentation, Enforcement, Example, Rule, RuleCategory, RuleSource};
-pub use evaluation::{
-    Evaluation, EvaluationResult, MergedFinding, ReleaseDecisions, ReleaseMessage, ReleaseResult,
-    ReleaseVerdict, ReportedFinding,
-};
-pub use finding::{ErrorType, FieldError, Finding};
+pub use evaluation::{Evaluation, Finding, ReleaseDecisions, ReleaseMessage, ReleaseVerdict};
+pub use finding::ErrorType;
 #[cfg(feature = "docs")]
 pub use kind::TransitionDocs;
 pub use kind::{
@@ -74,13 +71,9 @@ pub use kind::{
 pub use object::Outcome;
 pub use release::{ParseReleaseError, Release, ReleaseSet};
 pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
-#[cfg(feature = "coverage")]
-pub use review::exercised_rules;
-#[cfg(feature = "lookups")]
-pub use review::review_lookups;
 #[cfg(feature = "manifests")]
-pub use review::{WorkloadState, malformed_object, workload_state};
-pub use review::{evaluate, evaluate_with_cluster, review, review_with_cluster, with_kind};
+pub use review::WorkloadState;
+pub use review::{ResolvedRequest, evaluate, resolve, review};
 #[cfg(feature = "lookups")]
 pub use rule::delegation::unusable_queue::{QueueProblem, queue_rule};
 pub use rule::managed_by::reserved_domain::likely_typo;

@@ -9,14 +9,13 @@ use crate::description::Enforcement;
 #[cfg(feature = "coverage")]
 use crate::description::Rule;
 use crate::evaluation::{Evaluation, MergedFinding, merge_findings};
-use crate::finding::Finding;
+use crate::finding::RuleFinding;
 #[cfg(feature = "manifests")]
 use crate::kind::FieldLocation;
 use crate::kind::Kind;
 use crate::object::Object;
 #[cfg(feature = "manifests")]
 use crate::object::Outcome;
-use crate::object::custom::NestedManagedBy;
 use crate::object::pod::Pod;
 use crate::release::{
     FINDING_SETS, Release, ReleaseSet, STATUS_FINDING_SETS, STATUS_VERDICT_SETS,
@@ -29,66 +28,82 @@ use crate::rule::delegation::unusable_queue::{self, QueueLookupFailed};
 use crate::rule::pods::{self, PodFindings};
 use crate::settings::{Settings, SettingsErrors};
 use crate::unchecked::{Unchecked, UncheckedReason};
-use crate::verdict::{LOOKUP_FAILED, NOT_VALIDATED, Verdict, build_verdict};
+use crate::verdict::{LOOKUP_FAILED, NOT_VALIDATED, RuleResults, Verdict, build_verdict};
 
-/// Evaluates a request without access to a cluster.
-pub fn review<'a>(request: &'a AdmissionRequest<'a>, settings: &'a Settings<'a>) -> Verdict<'a> {
-    review_with_cluster(request, settings, &NoCluster)
+/// Request with its target under the settings: the parts that all operations on a request share. [`resolve`] creates it.
+#[derive(Debug)]
+pub struct ResolvedRequest<'r> {
+    request: &'r AdmissionRequest<'r>,
+    settings: &'r Settings<'r>,
+    target: Target<'r>,
 }
 
-/// Evaluates a request. Looks up objects in the cluster if the request and the settings require it.
-pub fn review_with_cluster<'a>(
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings<'a>,
-    cluster: &dyn Cluster,
-) -> Verdict<'a> {
-    let findings = match &request.target {
-        RequestTarget::Skipped => return Verdict::allowed(),
+/// Part of a request that the rules evaluate, or the reason why they can't.
+#[derive(Debug)]
+enum Target<'r> {
+    /// No rule applies to the operation or subresource.
+    Skipped,
+    Pod(&'r Pod<'r>),
+    /// A change to an object of a kind that the library supports or `custom_kinds` declares.
+    Change(&'r Kind<'r>, &'r Change<Object<'r>>),
+    /// The library does not support the kind, and the settings don't declare it.
+    Unsupported,
+    /// The object is of a declared kind, and has a field of the wrong type.
+    Malformed(DecodeError),
+    /// The declaration of the kind is invalid.
+    Misconfigured(SettingsErrors),
+}
+
+/// Resolves the target of a request under the settings, and calls a function with it. An object of a kind from `custom_kinds` is decoded
+/// here, others with the request.
+pub fn resolve<T>(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings<'_>,
+    f: impl FnOnce(&ResolvedRequest<'_>) -> T,
+) -> T {
+    let target = match &request.target {
+        RequestTarget::Skipped => Target::Skipped,
+        RequestTarget::Pod(pod) => Target::Pod(pod),
+        RequestTarget::Change(kind, change) => Target::Change(kind, change),
         RequestTarget::UnknownKind(undecoded) => {
-            return review_declared_kind(request, undecoded, settings, |request| {
-                review(request, settings).into_owned()
-            });
+            return resolve_declared(request, undecoded, settings, f);
         }
-        RequestTarget::Pod(pod) => return review_pod(request, pod, settings, cluster),
-        RequestTarget::Change(kind, change) => run_rules(request, kind, change, settings),
     };
-    to_verdict(request, settings, findings, settings.message_release())
+    f(&ResolvedRequest {
+        request,
+        settings,
+        target,
+    })
 }
 
-/// Evaluates a pod, with a lookup of its Job if the settings require it.
-fn review_pod<'a>(
-    request: &'a AdmissionRequest<'a>,
-    pod: &'a Pod<'a>,
-    settings: &'a Settings<'a>,
-    cluster: &dyn Cluster,
-) -> Verdict<'a> {
-    if !settings.validates_pods() {
-        return Verdict::pod_skipped(settings.role());
-    }
-    match pods::run(request, pod, settings, cluster) {
-        PodFindings::LookupFailed(failure) => {
-            Verdict::lookup_failed(&failure, settings.on_lookup_failure())
-        }
-        PodFindings::Found(findings) => {
-            to_verdict(request, settings, Ok(findings), settings.message_release())
-        }
-    }
-}
-
-/// Evaluates an object of a kind from `custom_kinds` with a function, or returns the verdict on another kind.
-fn review_declared_kind(
+#[inline(never)]
+fn resolve_declared<T>(
     request: &AdmissionRequest<'_>,
     undecoded: &UndecodedChange<'_>,
     settings: &Settings<'_>,
-    review: impl FnOnce(&AdmissionRequest<'_>) -> Verdict<'static>,
-) -> Verdict<'static> {
-    match with_declared_kind(request, undecoded, settings, review) {
-        Ok(Some(Ok(verdict))) => verdict,
-        Ok(Some(Err(malformed))) if request.source.is_request() => Verdict::malformed(&malformed),
-        Ok(Some(Err(malformed))) => Verdict::malformed_object(&malformed),
-        Ok(None) => Verdict::unknown_kind(&request.kind),
-        Err(problems) => Verdict::misconfigured(&problems),
-    }
+    f: impl FnOnce(&ResolvedRequest<'_>) -> T,
+) -> T {
+    let unresolved = |target| ResolvedRequest {
+        request,
+        settings,
+        target,
+    };
+    let declared = match settings.custom_kind(&request.kind) {
+        Ok(Some(declared)) => declared,
+        Ok(None) => return f(&unresolved(Target::Unsupported)),
+        Err(problems) => return f(&unresolved(Target::Misconfigured(problems))),
+    };
+    declared.with_kind(&request.kind.version, |kind| {
+        match request.with_kind(undecoded, kind) {
+            Ok(request) => resolve(&request, settings, f),
+            Err(malformed) => f(&unresolved(Target::Malformed(malformed))),
+        }
+    })
+}
+
+/// Evaluates a request without access to a cluster.
+pub fn review(request: &AdmissionRequest<'_>, settings: &Settings<'_>) -> Verdict {
+    resolve(request, settings, |resolved| resolved.review(&NoCluster))
 }
 
 /// Evaluates a request under each release of a set, without access to a cluster. If `releases` is [`None`], the setting
@@ -109,171 +124,256 @@ fn review_declared_kind(
 /// let settings = Settings::default();
 /// let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
 /// assert_eq!(evaluation.denied_by().to_string(), "1.31 to 1.37");
-/// assert_eq!(evaluation.findings()[0].rule().id(), "job-status/failed-without-failure-target");
+/// assert_eq!(evaluation.findings[0].rule.id(), "job-status/failed-without-failure-target");
 /// # Ok::<(), managed_by::DecodeError>(())
 /// ```
-pub fn evaluate<'a>(
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings<'a>,
-    releases: Option<ReleaseSet>,
-) -> Evaluation<'a> {
-    evaluate_with_cluster(request, settings, releases, &NoCluster)
-}
-
-/// Evaluates a request like [`evaluate`], with lookups in the cluster like [`review_with_cluster`].
-pub fn evaluate_with_cluster<'a>(
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings<'a>,
-    releases: Option<ReleaseSet>,
-    cluster: &dyn Cluster,
-) -> Evaluation<'a> {
-    let evaluation = evaluate_releases(request, settings, releases, cluster);
-    let unchecked = unchecked(request, settings, evaluation.verdict());
-    evaluation.with_unchecked(unchecked)
-}
-
-/// Returns the parts of a request that no rule evaluated. They don't depend on the release. [`review`] doesn't need them.
-fn unchecked(
+pub fn evaluate(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
-    verdict: &Verdict<'_>,
-) -> Vec<Unchecked> {
-    let has_annotation = |wanted| {
-        verdict
-            .audit_annotations
-            .iter()
-            .any(|(key, _)| *key == wanted)
-    };
-    let whole_object = |reason| Some(Unchecked::new("", reason));
-    let found = match &request.target {
-        RequestTarget::UnknownKind(_) => match settings.custom_kind(&request.kind) {
-            Ok(None) => whole_object(settings.unsupported_reason(&request.kind)),
-            // A declared kind has no templates, and invalid settings deny the request.
-            Ok(Some(_)) | Err(_) => None,
-        },
-        RequestTarget::Pod(_) if has_annotation(NOT_VALIDATED) => {
-            whole_object(UncheckedReason::PodsNotSelected)
-        }
-        RequestTarget::Pod(_) if has_annotation(LOOKUP_FAILED) => {
-            whole_object(UncheckedReason::LookupFailed)
-        }
-        // The last entry is the first template that was not read.
-        RequestTarget::Change(_, change) => {
-            let custom = change.object().custom.as_deref();
-            let last = custom.and_then(|custom| custom.nested.last());
-            let skipped = last.filter(|last| last.value.is_none());
-            let entry = |skipped: &NestedManagedBy<'_>| {
-                Unchecked::new(&*skipped.path, UncheckedReason::TooManyTemplates)
-            };
-            #[cfg(feature = "manifests")]
-            if let RequestTarget::Change(kind, change) = &request.target {
-                let context = Context::new(request, kind, change, settings, Release::default());
-                let undecided = crate::rule::manifest::undecided(&context).into_iter();
-                let reason = UncheckedReason::OnlyApiServerValidates;
-                let undecided = undecided.map(|path| Unchecked::new(path, reason));
-                return skipped.map(entry).into_iter().chain(undecided).collect();
-            }
-            skipped.map(entry)
-        }
-        RequestTarget::Skipped | RequestTarget::Pod(_) => None,
-    };
-    found.into_iter().collect()
-}
-
-fn evaluate_releases<'a>(
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings<'a>,
     releases: Option<ReleaseSet>,
-    cluster: &dyn Cluster,
-) -> Evaluation<'a> {
-    let Some(releases) = releases else {
-        let verdict = review_with_cluster(request, settings, cluster);
-        return Evaluation::from_verdict(verdict, settings.message_release());
-    };
-    if let RequestTarget::Change(kind, change) = &request.target {
-        return evaluate_each(request, kind, change, settings, releases);
-    }
-    if let RequestTarget::UnknownKind(undecoded) = &request.target {
-        let evaluation = with_declared_kind(request, undecoded, settings, |request| {
-            evaluate_releases(request, settings, Some(releases), cluster).into_owned()
-        });
-        if let Ok(Some(Ok(evaluation))) = evaluation {
-            return evaluation;
-        }
-    }
-    // Verdicts depend on the release only for changes to workloads that can be decoded.
-    Evaluation::uniform(
-        review_with_cluster(request, settings, cluster),
-        Some(releases),
-    )
-}
-
-/// Evaluates a change under each release. Releases with the same rules are evaluated once.
-fn evaluate_each<'a>(
-    request: &'a AdmissionRequest<'a>,
-    kind: &'a Kind<'a>,
-    change: &'a Change<Object<'a>>,
-    settings: &'a Settings<'a>,
-    releases: ReleaseSet,
-) -> Evaluation<'a> {
-    let context = |release| Context::new(request, kind, change, settings, release);
-    let newest = context(Release::default());
-    let sets = if newest.status.is_some() {
-        STATUS_FINDING_SETS
-    } else if newest.validates_template() {
-        TEMPLATE_FINDING_SETS
-    } else {
-        FINDING_SETS
-    };
-    let mut verdicts = Vec::new();
-    for set in sets {
-        let evaluated = set.intersection(releases);
-        let Some(release) = evaluated.newest() else {
-            continue;
-        };
-        let findings = catalog::run(&context(release), false);
-        for release in evaluated.iter() {
-            let verdict = to_verdict(request, settings, findings.clone(), release);
-            verdicts.push((release, verdict));
-        }
-    }
-    verdicts.sort_by_key(|(release, _)| *release);
-    Evaluation::from_release_verdicts(request, verdicts)
-}
-
-/// Calls a function with the kind of the request's object, if the library supports the kind or `custom_kinds` declares it.
-///
-/// # Errors
-/// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
-pub fn with_kind<T>(
-    request: &AdmissionRequest<'_>,
-    settings: &Settings<'_>,
-    read: impl FnOnce(&Kind<'_>) -> T,
-) -> Result<Option<T>, SettingsErrors> {
-    Ok(match &request.target {
-        RequestTarget::Change(kind, _) => Some(read(kind)),
-        RequestTarget::UnknownKind(_) => settings
-            .custom_kind(&request.kind)?
-            .map(|custom_kind| custom_kind.with_kind(&request.kind.version, read)),
-        RequestTarget::Skipped | RequestTarget::Pod(_) => None,
+) -> Evaluation {
+    resolve(request, settings, |resolved| {
+        resolved.evaluate(releases, &NoCluster)
     })
 }
 
-/// Returns the error in an object of a kind from `custom_kinds`, for tools that show where it is. Returns [`None`] for other kinds, which
-/// are decoded with the request, and for requests in JSON, which [`review`] denies as malformed.
-#[cfg(feature = "manifests")]
-pub fn malformed_object(
-    request: &AdmissionRequest<'_>,
-    settings: &Settings<'_>,
-) -> Option<DecodeError> {
-    let RequestTarget::UnknownKind(undecoded) = &request.target else {
-        return None;
-    };
-    if request.source.is_request() {
-        return None;
+impl ResolvedRequest<'_> {
+    /// Evaluates the request. Looks up objects in the cluster if the request and the settings require it.
+    pub fn review(&self, cluster: &dyn Cluster) -> Verdict {
+        self.results(cluster).verdict
     }
-    let decoded = with_declared_kind(request, undecoded, settings, |_| ());
-    decoded.ok()??.err()
+
+    fn results(&self, cluster: &dyn Cluster) -> RuleResults<'_> {
+        match &self.target {
+            Target::Change(kind, change) => {
+                let findings = self.run_rules(kind, change);
+                self.build_results(findings, self.settings.message_release())
+            }
+            _ => self.results_without_change(cluster),
+        }
+    }
+
+    /// Returns the results for a pod, with a lookup of its Job if the settings require it, and for a request without a change to evaluate.
+    fn results_without_change(&self, cluster: &dyn Cluster) -> RuleResults<'_> {
+        let verdict = match &self.target {
+            Target::Skipped | Target::Change(..) => Verdict::allowed(),
+            Target::Pod(_) if !self.settings.validates_pods() => {
+                Verdict::pod_skipped(self.settings.role())
+            }
+            Target::Pod(pod) => match pods::run(self.request, pod, self.settings, cluster) {
+                PodFindings::LookupFailed(failure) => {
+                    Verdict::lookup_failed(&failure, self.settings.on_lookup_failure())
+                }
+                PodFindings::Found(findings) => {
+                    return self.build_results(Ok(findings), self.settings.message_release());
+                }
+            },
+            Target::Unsupported => Verdict::unknown_kind(&self.request.kind),
+            Target::Malformed(malformed) if self.request.source.is_request() => {
+                Verdict::malformed(malformed)
+            }
+            Target::Malformed(malformed) => Verdict::malformed_object(malformed),
+            Target::Misconfigured(problems) => Verdict::misconfigured(problems),
+        };
+        verdict.into()
+    }
+
+    /// Evaluates the request like [`evaluate`], with lookups in the cluster like [`ResolvedRequest::review`].
+    pub fn evaluate(&self, releases: Option<ReleaseSet>, cluster: &dyn Cluster) -> Evaluation {
+        let evaluation = match (releases, &self.target) {
+            (Some(releases), Target::Change(kind, change)) => {
+                self.evaluate_each(kind, change, releases)
+            }
+            // Verdicts depend on the release only for changes to workloads that can be decoded.
+            _ => {
+                let release = self.settings.message_release();
+                Evaluation::from_results(self.results(cluster), release, releases)
+            }
+        };
+        let unchecked = self.unchecked(&evaluation);
+        Evaluation {
+            unchecked,
+            ..evaluation
+        }
+    }
+
+    /// Evaluates a change under each release. Releases with the same rules are evaluated once.
+    fn evaluate_each(
+        &self,
+        kind: &Kind<'_>,
+        change: &Change<Object<'_>>,
+        releases: ReleaseSet,
+    ) -> Evaluation {
+        let context = |release| self.context(kind, change, release);
+        let newest = context(Release::default());
+        let sets = if newest.status.is_some() {
+            STATUS_FINDING_SETS
+        } else if newest.validates_template() {
+            TEMPLATE_FINDING_SETS
+        } else {
+            FINDING_SETS
+        };
+        let mut results = Vec::new();
+        for set in sets {
+            let evaluated = set.intersection(releases);
+            let Some(release) = evaluated.newest() else {
+                continue;
+            };
+            let findings = catalog::run(&context(release), false);
+            for release in evaluated.iter() {
+                results.push((release, self.build_results(findings.clone(), release)));
+            }
+        }
+        results.sort_by_key(|(release, _)| *release);
+        Evaluation::from_release_results(self.request, results)
+    }
+
+    /// Returns the parts of the request that no rule evaluated. They don't depend on the release.
+    fn unchecked(&self, evaluation: &Evaluation) -> Vec<Unchecked> {
+        let has_annotation = |wanted| {
+            let mut annotations = evaluation.verdict.audit_annotations.iter();
+            annotations.any(|(key, _)| *key == wanted)
+        };
+        let whole_object = |reason| vec![Unchecked::new("", reason)];
+        match &self.target {
+            Target::Unsupported => {
+                whole_object(self.settings.unsupported_reason(&self.request.kind))
+            }
+            Target::Pod(_) if has_annotation(NOT_VALIDATED) => {
+                whole_object(UncheckedReason::PodsNotSelected)
+            }
+            Target::Pod(_) if has_annotation(LOOKUP_FAILED) => {
+                whole_object(UncheckedReason::LookupFailed)
+            }
+            Target::Change(kind, change) => self.unchecked_parts(kind, change),
+            // The request is denied if the object or the settings are malformed.
+            Target::Skipped | Target::Pod(_) | Target::Malformed(_) | Target::Misconfigured(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    #[cfg_attr(
+        not(feature = "manifests"),
+        expect(unused_variables, reason = "the kind matters for manifests")
+    )]
+    fn unchecked_parts(&self, kind: &Kind<'_>, change: &Change<Object<'_>>) -> Vec<Unchecked> {
+        let mut unchecked = Vec::new();
+        // The last entry is the first template that was not read.
+        let custom = change.object().custom.as_deref();
+        let last = custom.and_then(|custom| custom.nested.last());
+        if let Some(skipped) = last.filter(|last| last.value.is_none()) {
+            let reason = UncheckedReason::TooManyTemplates;
+            unchecked.push(Unchecked::new(&*skipped.path, reason));
+        }
+        #[cfg(feature = "manifests")]
+        {
+            let context = self.context(kind, change, Release::default());
+            let reason = UncheckedReason::OnlyApiServerValidates;
+            let undecided = crate::rule::manifest::undecided(&context).into_iter();
+            unchecked.extend(undecided.map(|path| Unchecked::new(path, reason)));
+        }
+        unchecked
+    }
+
+    /// Returns the kind of the object, if the library supports it or `custom_kinds` declares it.
+    pub fn kind(&self) -> Option<&Kind<'_>> {
+        match self.target {
+            Target::Change(kind, _) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Returns the error in an object of a kind from `custom_kinds` that is not part of an admission request, for tools that show where
+    /// it is. A request in JSON is denied as malformed.
+    pub fn malformed_object(&self) -> Option<&DecodeError> {
+        match &self.target {
+            Target::Malformed(malformed) if !self.request.source.is_request() => Some(malformed),
+            _ => None,
+        }
+    }
+
+    /// Returns the state of the object. Returns [`None`] if it can't be evaluated, and for a kind that contains only a template of a
+    /// workload, such as CronJob.
+    #[cfg(feature = "manifests")]
+    pub fn workload_state(&self) -> Option<WorkloadState> {
+        match &self.target {
+            Target::Change(kind, change) if kind.field_location() == FieldLocation::Workload => {
+                Some(WorkloadState::new(kind, change.object()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the rules in conformance reports that apply to the request's kind, each with true if the request exercises it: the rule
+    /// was evaluated, and the request could have violated it. A request that violates a rule always exercises it. Empty if there is no
+    /// change to evaluate.
+    #[cfg(feature = "coverage")]
+    pub fn exercised_rules(&self) -> Vec<(&'static Rule, bool)> {
+        match &self.target {
+            Target::Change(kind, change) => {
+                catalog::exercised_rules(&self.context(kind, change, Release::default()))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Evaluates the request with the rules that look up objects in the cluster: a pod like [`ResolvedRequest::review`], and the queue of
+    /// a new workload that is delegated to `MultiKueue`, with at most four lookups. Never denies a workload, not even if a lookup fails.
+    ///
+    /// Intended for a policy next to one that runs the other rules.
+    #[cfg(feature = "lookups")]
+    pub fn review_lookups(&self, cluster: &dyn QueueCluster) -> Verdict {
+        let Target::Change(kind, change) = &self.target else {
+            return self.results_without_change(cluster).verdict;
+        };
+        let release = self.settings.message_release();
+        let context = self.context(kind, change, release);
+        let (findings, failure) = match unusable_queue::check(&context, cluster) {
+            Ok(finding) => (finding.map(|finding| (Enforcement::Warn, finding)), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let findings = Ok(findings.into_iter().collect());
+        let verdict = self.build_results(findings, release).verdict;
+        match failure {
+            Some(QueueLookupFailed { object, error }) => {
+                verdict.with_failed_lookup(unusable_queue::RULE.id, &object, &error)
+            }
+            None => verdict,
+        }
+    }
+
+    fn context<'c>(
+        &'c self,
+        kind: &'c Kind<'c>,
+        change: &'c Change<Object<'c>>,
+        release: Release,
+    ) -> Context<'c> {
+        Context::new(self.request, kind, change, self.settings, release)
+    }
+
+    /// Returns the findings of all rules for a change.
+    fn run_rules<'c>(
+        &'c self,
+        kind: &'c Kind<'c>,
+        change: &'c Change<Object<'c>>,
+    ) -> Result<Vec<(Enforcement, RuleFinding<'c>)>, SettingsErrors> {
+        let context = |release| self.context(kind, change, release);
+        match self.settings.kubernetes_version() {
+            Some(release) => catalog::run(&context(release), false),
+            None => run_on_all_releases(context),
+        }
+    }
+
+    fn build_results<'c>(
+        &self,
+        findings: Result<Vec<(Enforcement, RuleFinding<'c>)>, SettingsErrors>,
+        release: Release,
+    ) -> RuleResults<'c> {
+        findings
+            .and_then(|findings| build_verdict(self.request, self.settings, findings, release))
+            .unwrap_or_else(|problems| Verdict::misconfigured(&problems).into())
+    }
 }
 
 /// State of a stored workload, for tools.
@@ -289,31 +389,6 @@ pub struct WorkloadState {
     pub outcome: Option<Outcome>,
 }
 
-/// Returns the state of the request's object. Returns [`None`] for an unknown kind and for a kind that contains only a template of a
-/// workload, such as CronJob.
-///
-/// # Errors
-/// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
-#[cfg(feature = "manifests")]
-pub fn workload_state(
-    request: &AdmissionRequest<'_>,
-    settings: &Settings<'_>,
-) -> Result<Option<WorkloadState>, SettingsErrors> {
-    match &request.target {
-        RequestTarget::Change(kind, change) => {
-            let is_workload = kind.field_location() == FieldLocation::Workload;
-            Ok(is_workload.then(|| WorkloadState::new(kind, change.object())))
-        }
-        RequestTarget::UnknownKind(undecoded) => {
-            let state = with_declared_kind(request, undecoded, settings, |request| {
-                workload_state(request, settings)
-            })?;
-            state.and_then(Result::ok).unwrap_or(Ok(None))
-        }
-        RequestTarget::Skipped | RequestTarget::Pod(_) => Ok(None),
-    }
-}
-
 #[cfg(feature = "manifests")]
 impl WorkloadState {
     fn new(kind: &Kind<'_>, object: &Object<'_>) -> Self {
@@ -326,84 +401,11 @@ impl WorkloadState {
     }
 }
 
-/// Returns the rules in conformance reports that apply to the request's kind, each with true if the request exercises it: the rule
-/// was evaluated, and the request could have violated it. A request that violates a rule always exercises it. Empty for unknown
-/// kinds.
-///
-/// # Errors
-/// Fails if the settings declare the kind, but the declaration is invalid: see [`Settings::from_json`].
-#[cfg(feature = "coverage")]
-pub fn exercised_rules(
-    request: &AdmissionRequest<'_>,
-    settings: &Settings<'_>,
-) -> Result<Vec<(&'static Rule, bool)>, SettingsErrors> {
-    match &request.target {
-        RequestTarget::Change(kind, change) => {
-            let release = Release::default();
-            let context = Context::new(request, kind, change, settings, release);
-            Ok(catalog::exercised_rules(&context))
-        }
-        RequestTarget::UnknownKind(undecoded) => {
-            let rules = with_declared_kind(request, undecoded, settings, |request| {
-                exercised_rules(request, settings)
-            })?;
-            rules.and_then(Result::ok).unwrap_or(Ok(Vec::new()))
-        }
-        RequestTarget::Skipped | RequestTarget::Pod(_) => Ok(Vec::new()),
-    }
-}
-
-/// Calls a function with the request about an object of a kind from `custom_kinds`, or returns the error in the object. Returns
-/// [`None`] if the settings don't declare the kind.
-///
-/// # Errors
-/// Fails if the declaration is invalid.
-#[inline(never)]
-fn with_declared_kind<T>(
-    request: &AdmissionRequest<'_>,
-    undecoded: &UndecodedChange<'_>,
-    settings: &Settings<'_>,
-    evaluate: impl FnOnce(&AdmissionRequest<'_>) -> T,
-) -> Result<Option<Result<T, DecodeError>>, SettingsErrors> {
-    let declared = settings.custom_kind(&request.kind)?;
-    Ok(declared.map(|declared| {
-        declared.with_kind(&request.kind.version, |kind| {
-            let request = request.with_kind(undecoded, kind)?;
-            Ok(evaluate(&request))
-        })
-    }))
-}
-
-/// Returns the findings of all rules for a change.
-fn run_rules<'a>(
-    request: &'a AdmissionRequest<'a>,
-    kind: &'a Kind<'a>,
-    change: &'a Change<Object<'a>>,
-    settings: &'a Settings<'a>,
-) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
-    let context = |release| Context::new(request, kind, change, settings, release);
-    match settings.kubernetes_version() {
-        Some(release) => catalog::run(&context(release), false),
-        None => run_on_all_releases(context),
-    }
-}
-
-fn to_verdict<'a>(
-    request: &AdmissionRequest<'_>,
-    settings: &Settings<'_>,
-    findings: Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors>,
-    release: Release,
-) -> Verdict<'a> {
-    findings
-        .and_then(|findings| build_verdict(request, settings, findings, release))
-        .unwrap_or_else(|problems| Verdict::misconfigured(&problems))
-}
-
 /// Returns the findings if `kubernetes_version` is not set. A version-dependent kube-apiserver check denies a request that all
 /// releases deny, and warns if some release accepts it.
 fn run_on_all_releases<'a>(
     context: impl Fn(Release) -> Context<'a>,
-) -> Result<Vec<(Enforcement, Finding<'a>)>, SettingsErrors> {
+) -> Result<Vec<(Enforcement, RuleFinding<'a>)>, SettingsErrors> {
     let newest = context(Release::default());
     let findings = catalog::run(&newest, false)?;
     let sets = if newest.status.is_some() {
@@ -413,10 +415,10 @@ fn run_on_all_releases<'a>(
     } else {
         return Ok(findings);
     };
-    let is_denial = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
+    let is_denial = |(enforcement, finding): &(Enforcement, RuleFinding<'_>)| {
         *enforcement == Enforcement::Deny && finding.is_upstream()
     };
-    let is_unconditional_denial = |found: &(Enforcement, Finding<'_>)| {
+    let is_unconditional_denial = |found: &(Enforcement, RuleFinding<'_>)| {
         is_denial(found) && !found.1.rule().is_version_dependent()
     };
     if findings.iter().any(is_unconditional_denial) {
@@ -428,7 +430,8 @@ fn run_on_all_releases<'a>(
         let release = set.newest().unwrap_or_default();
         findings_by_set.push(catalog::run(&context(release), true)?);
     }
-    let has_denial = |findings: &Vec<(Enforcement, Finding<'_>)>| findings.iter().any(is_denial);
+    let has_denial =
+        |findings: &Vec<(Enforcement, RuleFinding<'_>)>| findings.iter().any(is_denial);
     let is_unanimous = findings_by_set.iter().all(has_denial);
     let is_never_denied = !findings_by_set.iter().any(has_denial);
     if is_unanimous || is_never_denied {
@@ -443,50 +446,14 @@ fn run_on_all_releases<'a>(
 /// releases.
 #[cold]
 fn warn_on_disagreement<'a>(
-    findings_by_set: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
-) -> Vec<(Enforcement, Finding<'a>)> {
+    findings_by_set: &[(ReleaseSet, &[(Enforcement, RuleFinding<'a>)])],
+) -> Vec<(Enforcement, RuleFinding<'a>)> {
     let warn = |found: &MergedFinding<'a>| {
-        let finding = found.finding().clone();
+        let finding = found.newest().clone();
         if !finding.is_upstream() || !finding.rule().is_version_dependent() {
-            return (found.enforcement(), finding);
+            return (found.enforcement, finding);
         }
         (Enforcement::Warn, finding.with_releases(found.releases()))
     };
     merge_findings(findings_by_set).iter().map(warn).collect()
-}
-
-/// Evaluates a request with the rules that look up objects in the cluster: a pod like [`review_with_cluster`], and the queue of a new
-/// workload that is delegated to `MultiKueue`, with at most four lookups. Never denies a workload, not even if a lookup fails.
-///
-/// Intended for a policy next to one that runs the other rules with [`review`].
-#[cfg(feature = "lookups")]
-pub fn review_lookups<'a>(
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings<'a>,
-    cluster: &dyn QueueCluster,
-) -> Verdict<'a> {
-    let (kind, change) = match &request.target {
-        RequestTarget::Change(kind, change) => (kind, change),
-        RequestTarget::UnknownKind(undecoded) => {
-            return review_declared_kind(request, undecoded, settings, |request| {
-                review_lookups(request, settings, cluster).into_owned()
-            });
-        }
-        RequestTarget::Pod(pod) => return review_pod(request, pod, settings, cluster),
-        RequestTarget::Skipped => return Verdict::allowed(),
-    };
-    let release = settings.message_release();
-    let context = Context::new(request, kind, change, settings, release);
-    let (findings, failure) = match unusable_queue::check(&context, cluster) {
-        Ok(finding) => (finding.map(|finding| (Enforcement::Warn, finding)), None),
-        Err(failure) => (None, Some(failure)),
-    };
-    let findings = Ok(findings.into_iter().collect());
-    let verdict = to_verdict(request, settings, findings, release);
-    match failure {
-        Some(QueueLookupFailed { object, error }) => {
-            verdict.with_failed_lookup(unusable_queue::RULE.id, &object, &error)
-        }
-        None => verdict,
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cluster::LookupError;
 use crate::decode::DecodeError;
 use crate::description::Enforcement;
-use crate::finding::{ErrorType, Finding};
+use crate::finding::{ErrorType, RuleFinding};
 use crate::kind::Reconciler;
 use crate::release::Release;
 use crate::request::{AdmissionRequest, GroupVersionKind, RequestTarget};
@@ -31,7 +31,7 @@ pub(crate) const LOOKUP_FAILED: &str = "lookup-failed";
 /// Response to an admission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Verdict<'a> {
+pub struct Verdict {
     /// The decision on the request.
     pub decision: Decision,
     /// Warnings for the client, at most 256 bytes each.
@@ -39,8 +39,23 @@ pub struct Verdict<'a> {
     /// Audit annotations. `denied` and `warned` list rules with paths, and `exempted` the rules that would have denied. `mode` and
     /// `controller` describe who reconciles the workload. `not-validated` and `lookup-failed` contain the reason why no rule ran.
     pub audit_annotations: Vec<(&'static str, String)>,
-    /// Findings in the order of the rules, each with its enforcement.
-    pub findings: Vec<(Enforcement, Finding<'a>)>,
+}
+
+/// Verdict with the findings that it is based on, in the order of the rules, each with its enforcement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RuleResults<'a> {
+    pub(crate) verdict: Verdict,
+    pub(crate) findings: Vec<(Enforcement, RuleFinding<'a>)>,
+}
+
+/// A verdict without findings: the rules did not run.
+impl From<Verdict> for RuleResults<'_> {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            findings: Vec::new(),
+        }
+    }
 }
 
 /// The decision on a request.
@@ -81,14 +96,13 @@ impl Decision {
     }
 }
 
-impl Verdict<'_> {
-    /// Creates a verdict that allows the request, without findings.
-    pub(crate) fn allowed() -> Self {
+impl Verdict {
+    /// Creates a verdict that allows the request.
+    pub fn allowed() -> Self {
         Self {
             decision: Decision::Allowed,
             warnings: Vec::new(),
             audit_annotations: Vec::new(),
-            findings: Vec::new(),
         }
     }
 
@@ -153,18 +167,6 @@ impl Verdict<'_> {
         verdict
     }
 
-    pub(crate) fn into_owned(self) -> Verdict<'static> {
-        let findings = self.findings.into_iter();
-        Verdict {
-            decision: self.decision,
-            warnings: self.warnings,
-            audit_annotations: self.audit_annotations,
-            findings: findings
-                .map(|(enforcement, finding)| (enforcement, finding.into_owned()))
-                .collect(),
-        }
-    }
-
     fn denied(code: u16, message: String) -> Self {
         Self {
             decision: Decision::Denied { code, message },
@@ -178,23 +180,23 @@ impl Verdict<'_> {
     }
 }
 
-/// Builds the verdict of a request from its findings, with the messages of a release.
+/// Builds the verdict of a request from its findings, with the messages of a release. Removes the findings that the user is exempt from.
 ///
 /// # Errors
 /// Fails if the request requires the exemptions in the settings and they are invalid.
 pub(crate) fn build_verdict<'a>(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
-    mut findings: Vec<(Enforcement, Finding<'a>)>,
+    mut findings: Vec<(Enforcement, RuleFinding<'a>)>,
     release: Release,
-) -> Result<Verdict<'a>, SettingsErrors> {
+) -> Result<RuleResults<'a>, SettingsErrors> {
     let exempted = remove_exempted(request, settings, &mut findings)?;
     let with_enforcement = |wanted| {
         findings
             .iter()
             .filter(move |(enforcement, _)| *enforcement == wanted)
     };
-    let denials: Vec<&Finding<'a>> = with_enforcement(Enforcement::Deny)
+    let denials: Vec<&RuleFinding<'a>> = with_enforcement(Enforcement::Deny)
         .map(|(_, f)| f)
         .collect();
     // Put the exemption first, because excess warnings are dropped.
@@ -206,7 +208,8 @@ pub(crate) fn build_verdict<'a>(
         .collect();
     warnings.truncate(MAX_WARNINGS);
     warnings.extend(upstream_rules_warning(&denials));
-    let mut audit_annotations = annotations(request, &findings);
+    let by_enforcement = findings.iter().map(|(enforcement, f)| (*enforcement, f));
+    let mut audit_annotations = annotations(request, by_enforcement);
     audit_annotations.extend(exempted.map(|exempted| ("exempted", exempted.rules)));
     let decision = if denials.is_empty() {
         Decision::Allowed
@@ -220,12 +223,12 @@ pub(crate) fn build_verdict<'a>(
             message: status_message(request, denials_with_release, is_access_error),
         }
     };
-    Ok(Verdict {
+    let verdict = Verdict {
         decision,
         warnings,
         audit_annotations,
-        findings,
-    })
+    };
+    Ok(RuleResults { verdict, findings })
 }
 
 /// Merges differing verdicts of releases. The result is a denial if any release denies. Its message contains each finding as
@@ -233,16 +236,16 @@ pub(crate) fn build_verdict<'a>(
 ///
 /// `verdicts` are ordered from the oldest release to the newest. Their distinct warnings are kept, up to the limit.
 #[cold]
-pub(crate) fn merge_verdicts<'a>(
+pub(crate) fn merge_verdicts(
     request: &AdmissionRequest<'_>,
-    verdicts: &[&Verdict<'a>],
-    findings: Vec<(Enforcement, Finding<'a>, Release)>,
-) -> Verdict<'a> {
+    verdicts: &[&Verdict],
+    findings: &[(Enforcement, &RuleFinding<'_>, Release)],
+) -> Verdict {
     let mut verdict = Verdict::allowed();
     let denials = findings
         .iter()
         .filter(|(enforcement, ..)| *enforcement == Enforcement::Deny)
-        .map(|(_, finding, release)| (finding, *release));
+        .map(|(_, finding, release)| (*finding, *release));
     let mut code = None;
     for per_release in verdicts {
         code = per_release.decision.code().or(code);
@@ -263,8 +266,10 @@ pub(crate) fn merge_verdicts<'a>(
         let message = status_message(request, denials, code == 403);
         verdict.decision = Decision::Denied { code, message };
     }
-    verdict.findings = findings.into_iter().map(|(e, f, _)| (e, f)).collect();
-    let mut annotations = annotations(request, &verdict.findings);
+    let findings = findings
+        .iter()
+        .map(|(enforcement, f, _)| (*enforcement, *f));
+    let mut annotations = annotations(request, findings);
     annotations.append(&mut verdict.audit_annotations);
     verdict.audit_annotations = annotations;
     verdict
@@ -272,7 +277,7 @@ pub(crate) fn merge_verdicts<'a>(
 
 /// Returns a warning with the ids of the upstream rules that denied. Clients show it next to the denial, whose message is
 /// kube-apiserver's and has no rule ids.
-fn upstream_rules_warning(denials: &[&Finding<'_>]) -> Option<String> {
+fn upstream_rules_warning(denials: &[&RuleFinding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
     for finding in denials.iter().filter(|finding| finding.is_upstream()) {
         if !ids.contains(&finding.rule().id()) {
@@ -294,9 +299,9 @@ struct Exempted {
 fn remove_exempted(
     request: &AdmissionRequest<'_>,
     settings: &Settings<'_>,
-    findings: &mut Vec<(Enforcement, Finding<'_>)>,
+    findings: &mut Vec<(Enforcement, RuleFinding<'_>)>,
 ) -> Result<Option<Exempted>, SettingsErrors> {
-    let is_cluster_specific_denial = |(enforcement, finding): &(Enforcement, Finding<'_>)| {
+    let is_cluster_specific_denial = |(enforcement, finding): &(Enforcement, RuleFinding<'_>)| {
         *enforcement == Enforcement::Deny && finding.rule().is_cluster_specific()
     };
     if !findings.iter().any(is_cluster_specific_denial) {
@@ -321,7 +326,7 @@ fn remove_exempted(
     }))
 }
 
-fn rule_and_path(finding: &Finding<'_>) -> String {
+fn rule_and_path(finding: &RuleFinding<'_>) -> String {
     format!("{} {}", finding.rule().id(), finding.error().path())
 }
 
@@ -364,7 +369,7 @@ impl<'r> Target<'r> {
 #[cold]
 fn status_message<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,
-    denials: impl Iterator<Item = (&'f Finding<'a>, Release)>,
+    denials: impl Iterator<Item = (&'f RuleFinding<'a>, Release)>,
     is_access_error: bool,
 ) -> String {
     let target = Target::from_request(request);
@@ -404,7 +409,7 @@ fn status_message<'f, 'a: 'f>(
 fn forbidden_message(
     request: &AdmissionRequest<'_>,
     target: &Target<'_>,
-    finding: &Finding<'_>,
+    finding: &RuleFinding<'_>,
 ) -> String {
     format!(
         "User {} cannot update resource \"{}/{}\" in API group {} in the namespace {}: {}",
@@ -417,9 +422,9 @@ fn forbidden_message(
     )
 }
 
-fn annotations(
+fn annotations<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,
-    findings: &[(Enforcement, Finding<'_>)],
+    findings: impl Iterator<Item = (Enforcement, &'f RuleFinding<'a>)> + Clone,
 ) -> Vec<(&'static str, String)> {
     let mut annotations = Vec::new();
     if let RequestTarget::Change(kind, change) = &request.target {
@@ -433,7 +438,7 @@ fn annotations(
         let mut seen = BTreeSet::new();
         let mut list = String::new();
         for (_, finding) in findings
-            .iter()
+            .clone()
             .filter(|(enforcement, _)| *enforcement == wanted)
         {
             if list.len() > MAX_ANNOTATION {
@@ -466,7 +471,7 @@ fn truncate(mut text: String, max: usize) -> String {
 }
 
 #[cfg(feature = "lookups")]
-impl Verdict<'_> {
+impl Verdict {
     /// Adds a warning about a failed lookup, and its reason as an audit annotation. Does not deny.
     pub(crate) fn with_failed_lookup(
         mut self,

@@ -1,8 +1,8 @@
 //! Evaluates requests with the library and keeps owned results.
 
 use managed_by::{
-    AdmissionRequest, DecodeError, EvaluationResult, Kind, RESERVED_VALUES, ReleaseSet, Settings,
-    WorkloadState, evaluate, malformed_object,
+    AdmissionRequest, DecodeError, Evaluation, Kind, NoCluster, RESERVED_VALUES, ReleaseSet,
+    Settings, WorkloadState, resolve,
 };
 
 /// Evaluates requests according to settings.
@@ -14,7 +14,7 @@ pub struct Evaluator<'s> {
 }
 
 impl<'s> Evaluator<'s> {
-    /// Creates an evaluator. With `releases`, each release is evaluated and [`EvaluationResult::release_verdicts`] lists the verdicts;
+    /// Creates an evaluator. With `releases`, each release is evaluated and [`Evaluation::release_verdicts`] lists the verdicts;
     /// otherwise `kubernetes_version` of the settings applies, as in [`managed_by::review`].
     pub fn new(settings: Settings<'s>, releases: Option<ReleaseSet>) -> Self {
         Self { settings, releases }
@@ -35,14 +35,15 @@ impl<'s> Evaluator<'s> {
     ///
     /// # Errors
     /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
-    pub fn evaluate_json(&self, request: &[u8]) -> Result<EvaluationResult, DecodeError> {
+    pub fn evaluate_json(&self, request: &[u8]) -> Result<Evaluation, DecodeError> {
         self.evaluate(&AdmissionRequest::from_json(request)?)
     }
 
     /// Returns the state of a stored workload, or [`None`] for other objects and for a kind that is not supported.
     pub fn workload_state(&self, request: &AdmissionRequest<'_>) -> Option<WorkloadState> {
-        // Invalid declarations are errors of the settings, which the caller has parsed.
-        managed_by::workload_state(request, &self.settings).ok()?
+        resolve(request, &self.settings, |resolved| {
+            resolved.workload_state()
+        })
     }
 
     /// Evaluates a request.
@@ -50,13 +51,13 @@ impl<'s> Evaluator<'s> {
     /// # Errors
     /// Returns an error if the object is of a kind that the settings declare, and has a field of the wrong type. A request in JSON is
     /// denied instead.
-    pub fn evaluate(
-        &self,
-        request: &AdmissionRequest<'_>,
-    ) -> Result<EvaluationResult, DecodeError> {
-        self.check(request)?;
-        let evaluation = evaluate(request, &self.settings, self.releases);
-        Ok(EvaluationResult::from(&evaluation))
+    pub fn evaluate(&self, request: &AdmissionRequest<'_>) -> Result<Evaluation, DecodeError> {
+        resolve(request, &self.settings, |resolved| {
+            match resolved.malformed_object() {
+                Some(malformed) => Err(malformed.clone()),
+                None => Ok(resolved.evaluate(self.releases, &NoCluster)),
+            }
+        })
     }
 
     /// Decodes an object of a kind that the settings declare. Other objects are decoded with the request.
@@ -64,7 +65,9 @@ impl<'s> Evaluator<'s> {
     /// # Errors
     /// Fails like [`Evaluator::evaluate`].
     pub(crate) fn check(&self, request: &AdmissionRequest<'_>) -> Result<(), DecodeError> {
-        malformed_object(request, &self.settings).map_or(Ok(()), Err)
+        resolve(request, &self.settings, |resolved| {
+            resolved.malformed_object().cloned().map_or(Ok(()), Err)
+        })
     }
 
     /// Returns the evaluated releases that drop `managedBy` from the object unless their feature gate is enabled.

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 
 use managed_by::{
-    AdmissionRequest, AdmissionReview, Rule, Settings, Verdict, queue_rule, review,
-    review_with_cluster,
-};
-use managed_by::{
-    Cluster, Lookup, LookupError, NoCluster, QueueCluster, QueueKind, review_lookups,
+    AdmissionRequest, AdmissionReview, Cluster, Lookup, LookupError, QueueCluster, QueueKind, Rule,
+    Settings, Verdict, queue_rule, resolve, review,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -79,8 +76,8 @@ impl ValidationResponse {
     }
 }
 
-impl From<Verdict<'_>> for ValidationResponse {
-    fn from(verdict: Verdict<'_>) -> Self {
+impl From<Verdict> for ValidationResponse {
+    fn from(verdict: Verdict) -> Self {
         let annotations = verdict.audit_annotations.into_iter();
         Self {
             allowed: verdict.decision.is_allowed(),
@@ -117,7 +114,7 @@ pub fn validate_example(rule: &Rule, request: &Value, settings: &Value) -> Valid
 /// Reviews a request in a cluster. Request and settings are JSON texts.
 pub fn validate_in(cluster: &impl Cluster, request: &str, settings: &str) -> ValidationResponse {
     review_json(request, settings, |request, settings| {
-        review_with_cluster(request, settings, cluster).into()
+        resolve(request, settings, |resolved| resolved.review(cluster)).into()
     })
 }
 
@@ -128,7 +125,10 @@ pub fn review_lookups_in(
     settings: &str,
 ) -> ValidationResponse {
     review_json(request, settings, |request, settings| {
-        review_lookups(request, settings, cluster).into()
+        resolve(request, settings, |resolved| {
+            resolved.review_lookups(cluster)
+        })
+        .into()
     })
 }
 
@@ -154,7 +154,7 @@ pub fn validate_payload(payload: &[u8]) -> ValidationResponse {
         Err(reason) => return Verdict::malformed(&reason).into(),
     };
     match review.settings() {
-        Ok(settings) => review_with_cluster(&review.request, &settings, &NoCluster).into(),
+        Ok(settings) => managed_by::review(&review.request, &settings).into(),
         Err(problems) => Verdict::misconfigured(&problems).into(),
     }
 }

@@ -34,14 +34,13 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, DecodeError> {
     let settings = Settings::default().for_tools();
     let evaluation = evaluate(&request, &settings, Some(ReleaseSet::all()));
     let mut denials: Vec<Denial> = Vec::new();
-    for found in evaluation.findings() {
-        if found.enforcement() == Enforcement::Deny && found.finding().is_upstream() {
-            let rule = found.rule();
-            let texts = found.messages().into_iter();
-            denials.extend(texts.map(|message| Denial {
-                releases: message.releases,
-                rule,
-                text: message.message,
+    for found in &evaluation.findings {
+        if found.enforcement == Enforcement::Deny && found.is_upstream {
+            let texts = found.texts().into_iter();
+            denials.extend(texts.map(|(releases, text)| Denial {
+                releases,
+                rule: found.rule,
+                text: text.to_owned(),
             }));
         }
     }

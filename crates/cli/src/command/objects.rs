@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use managed_by::{DecodeError, ReportedFinding, UserInfo};
+use managed_by::{DecodeError, Finding, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Document, Evaluator, Request, decode};
@@ -207,7 +207,7 @@ impl LocatedObject<'_, '_> {
     }
 
     /// Returns the position of a finding: the value, or the key that is wrong.
-    fn locate_finding(&self, finding: &ReportedFinding) -> (Span, Option<SourceLine>) {
+    fn locate_finding(&self, finding: &Finding) -> (Span, Option<SourceLine>) {
         if finding.is_about_key() {
             let path = self.object.document_path(&finding.path);
             self.in_file(locate_key(self.text, self.document, &path))
@@ -305,7 +305,7 @@ impl LocatedObject<'_, '_> {
         });
         match evaluated.flatten() {
             Ok((evaluated, releases_dropping_managed_by)) => {
-                let locate = |finding: &ReportedFinding| Some(self.locate_finding(finding));
+                let locate = |finding: &Finding| Some(self.locate_finding(finding));
                 let operation = request.operation;
                 report.results.push(RequestResult {
                     note: request.note,

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use managed_by::{
-    AdmissionRequest, Decision, DecodeError, EvaluationResult, ReportedFinding, Verdict,
-};
+use managed_by::{AdmissionRequest, Decision, DecodeError, Evaluation, Finding, Verdict};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Document, Evaluator, Operation, Path};
 use serde::Deserialize;
@@ -82,8 +80,7 @@ fn review(
     let response = admission_review(&uid, result.as_ref().map(|(evaluated, ..)| evaluated));
     match result {
         Ok((evaluated, object, operation, user)) => {
-            let location =
-                |finding: &ReportedFinding| Some(locate(&format!("object.{}", finding.path)));
+            let location = |finding: &Finding| Some(locate(&format!("object.{}", finding.path)));
             report.results.push(RequestResult {
                 user: Some(user).filter(|user| !user.is_empty()),
                 span: Some(locate("object").0),
@@ -155,23 +152,23 @@ struct Uid {
 }
 
 /// Returns the response as an `AdmissionReview`.
-fn admission_review(uid: &str, result: Result<&EvaluationResult, &DecodeError>) -> Value {
+fn admission_review(uid: &str, result: Result<&Evaluation, &DecodeError>) -> Value {
     // As in the policy, the path starts at the payload, whose member `request` is the request.
-    let malformed = |e: &DecodeError| EvaluationResult::malformed(&e.clone().within("request"));
+    let malformed = |e: &DecodeError| Evaluation::malformed(&e.clone().within("request"));
     let report = result.cloned().unwrap_or_else(malformed);
-    let mut response = json!({"uid": uid, "allowed": report.decision.is_allowed()});
-    if let Decision::Denied { code, message } = &report.decision {
+    let mut response = json!({"uid": uid, "allowed": report.verdict.decision.is_allowed()});
+    if let Decision::Denied { code, message } = &report.verdict.decision {
         set(
             &mut response,
             "status",
             json!({"code": code, "message": message}),
         );
     }
-    if !report.warnings.is_empty() {
-        set(&mut response, "warnings", json!(report.warnings));
+    if !report.verdict.warnings.is_empty() {
+        set(&mut response, "warnings", json!(report.verdict.warnings));
     }
-    if !report.audit_annotations.is_empty() {
-        let annotations: BTreeMap<_, _> = report.audit_annotations.into_iter().collect();
+    if !report.verdict.audit_annotations.is_empty() {
+        let annotations: BTreeMap<_, _> = report.verdict.audit_annotations.into_iter().collect();
         set(&mut response, "auditAnnotations", json!(annotations));
     }
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})

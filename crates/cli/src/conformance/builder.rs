@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{
-    AdmissionRequest, Decision, Enforcement, Kind, MergedFinding, Reconciler, ReleaseSet, Settings,
-    evaluate, exercised_rules, with_kind,
+    AdmissionRequest, Decision, Enforcement, Finding, Kind, NoCluster, Reconciler, ReleaseSet,
+    Settings, resolve,
 };
 use managed_by_offline::Operation;
 use managed_by_offline::profile::{CORE, Profile, Transitions, profile};
@@ -211,21 +211,22 @@ impl<'s> ReportBuilder<'s> {
         location: &WriteLocation,
         rejection: Option<Rejection>,
     ) -> Result<Option<String>, String> {
-        let evaluation = evaluate(request, &self.settings, Some(self.releases));
-        if let Decision::Denied { code: 400, message } = &evaluation.verdict().decision {
+        let (evaluation, object, rules) = resolve(request, &self.settings, |resolved| {
+            let object = resolved.kind().map(|kind| {
+                let name = object_name(kind, request);
+                // A status update ignores changes of the spec, and a rejected write changes nothing.
+                let is_old = write.is_status || rejection.is_some();
+                let stored = if is_old { write.old } else { write.new };
+                (name, reconciler_of(kind, stored, &self.controller))
+            });
+            let evaluation = resolved.evaluate(Some(self.releases), &NoCluster);
+            (evaluation, object, resolved.exercised_rules())
+        });
+        if let Decision::Denied { code: 400, message } = &evaluation.verdict.decision {
             return Err(message.clone());
         }
-        let object = with_kind(request, &self.settings, |kind| {
-            let name = object_name(kind, request);
-            // A status update ignores changes of the spec, and a rejected write changes nothing.
-            let is_old = write.is_status || rejection.is_some();
-            let stored = if is_old { write.old } else { write.new };
-            (name, reconciler_of(kind, stored, &self.controller))
-        });
         // Ignore unknown kinds, and custom kinds whose declaration is invalid.
-        let (Ok(Some((object, owner))), Ok(rules)) =
-            (object, exercised_rules(request, &self.settings))
-        else {
+        let Some((object, owner)) = object else {
             return Ok(None);
         };
         if let Err(other) = owner {
@@ -235,11 +236,11 @@ impl<'s> ReportBuilder<'s> {
             return Ok(None);
         }
         self.other_objects.remove(&object);
-        let findings = evaluation.findings().iter();
-        let denials: Vec<&MergedFinding<'_>> = findings
+        let findings = evaluation.findings.iter();
+        let denials: Vec<&Finding> = findings
             .filter(|finding| {
-                finding.enforcement() == Enforcement::Deny
-                    && rules.iter().any(|(rule, _)| *rule == finding.rule())
+                finding.enforcement == Enforcement::Deny
+                    && rules.iter().any(|(rule, _)| *rule == finding.rule)
             })
             .collect();
         let is_rejected = rejection.is_some();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use managed_by::MergedFinding;
+use managed_by::Finding;
 use serde_json::Value;
 
 use super::report::{Denial, FieldChange, RecordedWrite, Rejection};
@@ -93,18 +93,18 @@ impl HistoryBuilder {
 pub(super) fn recorded_write(
     write: &WriteObjects<'_>,
     location: &WriteLocation,
-    denials: &[&MergedFinding<'_>],
+    denials: &[&Finding],
     rejected: Option<Rejection>,
 ) -> RecordedWrite {
     let is_in_status = denials
         .iter()
-        .any(|finding| finding.path().starts_with("status"));
+        .any(|finding| finding.path.starts_with("status"));
     let denials: Vec<Denial> = denials
         .iter()
         .map(|finding| Denial {
-            rule: finding.rule().id(),
-            releases: finding.releases(),
-            message: finding.message(),
+            rule: finding.rule.id(),
+            releases: finding.releases.unwrap_or_default(),
+            message: finding.message.clone(),
         })
         .collect();
     let operation = match (write.old.is_null(), write.is_status) {

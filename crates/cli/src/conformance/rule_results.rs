@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use managed_by::{Enforcement, Evaluation, MergedFinding, ReleaseSet, Rule, rules};
+use managed_by::{Enforcement, Evaluation, Finding, ReleaseSet, Rule, rules};
 
 use super::history::WriteLocation;
 use super::report::{Outcome, ReleaseResult, RuleResult, RuleWarning};
@@ -21,7 +21,7 @@ impl RuleResults {
         &mut self,
         releases: ReleaseSet,
         rules: &[(&'static Rule, bool)],
-        denials: &[&MergedFinding<'_>],
+        denials: &[&Finding],
         is_rejected: bool,
     ) {
         for &(rule, is_exercised) in rules {
@@ -29,9 +29,9 @@ impl RuleResults {
                 .results
                 .entry(rule.id())
                 .or_insert_with(|| vec![ReleaseResult::default(); releases.iter().count()]);
-            let denying = denials.iter().filter(|finding| finding.rule() == rule);
+            let denying = denials.iter().filter(|finding| finding.rule == rule);
             let denying = denying.fold(ReleaseSet::default(), |all, finding| {
-                all.union(finding.releases())
+                all.union(finding.releases.unwrap_or_default())
             });
             let is_exercised = is_exercised && !(is_rejected && denying.is_empty());
             for (result, release) in results.iter_mut().zip(releases.iter()) {
@@ -44,16 +44,16 @@ impl RuleResults {
     /// Counts the rules that warn about an accepted status write. Other writes are not only the controller's.
     pub(super) fn count_warnings(
         &mut self,
-        evaluation: &Evaluation<'_>,
+        evaluation: &Evaluation,
         object: &str,
         location: &WriteLocation,
     ) {
-        let findings = evaluation.findings().iter();
+        let findings = evaluation.findings.iter();
         let warnings = findings.filter(|finding| {
-            finding.enforcement() == Enforcement::Warn && !finding.rule().is_upstream()
+            finding.enforcement == Enforcement::Warn && !finding.rule.is_upstream()
         });
         let rules: BTreeMap<_, _> = warnings
-            .map(|finding| (finding.rule().id(), finding.rule()))
+            .map(|finding| (finding.rule.id(), finding.rule))
             .collect();
         for (id, rule) in rules {
             let warning = self.warnings.entry(id).or_insert_with(|| RuleWarning {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use managed_by::{Decision, EvaluationResult, ReleaseDecisions};
+use managed_by::{Decision, Evaluation, ReleaseDecisions, Verdict};
 use managed_by_offline::RecordPosition;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -144,13 +144,9 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             finding.enforcement = managed_by::Enforcement::Warn;
             Decision::Allowed
         };
-        let report = EvaluationResult {
-            decision,
-            warnings: Vec::new(),
-            audit_annotations: Vec::new(),
+        let report = Evaluation {
             findings: vec![finding],
-            unchecked: Vec::new(),
-            release_verdicts: Vec::new(),
+            ..Evaluation::uniform(Verdict::allowed(), None)
         };
         let file = summary.files.get(row.first.source).cloned();
         let file = file.unwrap_or_else(|| Arc::from(""));
@@ -159,6 +155,7 @@ pub(crate) fn replay_report(summary: &ReplaySummary) -> Report {
             span: Some(Span::line(line)),
             user: row.user.clone(),
             time: row.first.time.clone(),
+            decision,
             releases: row.releases.map(|denied| ReleaseDecisions {
                 allowed: summary.releases.difference(denied),
                 denied,

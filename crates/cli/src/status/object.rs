@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use managed_by::{DecodeError, Enforcement, Outcome, ReportedFinding, UserInfo};
+use managed_by::{DecodeError, Enforcement, Finding, Outcome, UserInfo};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Evaluator, manifest};
 use serde::de::DeserializeOwned;
@@ -201,7 +201,7 @@ impl StoredObject {
 }
 
 /// Returns the reason if a finding means that no controller has the name in `managedBy`, and true if the settings say so.
-fn unknown_name(finding: &ReportedFinding) -> Option<(String, bool)> {
+fn unknown_name(finding: &Finding) -> Option<(String, bool)> {
     let is_listed_rule = match finding.rule.id() {
         "managed-by/allowed" => true,
         "managed-by/reserved-domain" | "managed-by/wrong-kind" | "managed-by/format" => false,
@@ -211,7 +211,7 @@ fn unknown_name(finding: &ReportedFinding) -> Option<(String, bool)> {
 }
 
 /// Returns the message of a denial about the status.
-fn violation(finding: &ReportedFinding) -> Option<String> {
+fn violation(finding: &Finding) -> Option<String> {
     let id = finding.rule.id();
     let is_status = id.starts_with("job-status/") || id.starts_with("status/");
     (is_status && finding.enforcement == Enforcement::Deny)

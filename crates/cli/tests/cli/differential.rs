@@ -192,12 +192,12 @@ fn reviews_equal_the_library() {
         };
         let settings = Settings::default();
         let evaluation = evaluate(&read, &settings, Some(ReleaseSet::all()));
-        let verdict = evaluation.verdict();
+        let verdict = &evaluation.verdict;
         let actual = (&actual["allowed"], actual["status"]["message"].as_str());
         let allowed = json!(verdict.decision.is_allowed());
         let expected = (&allowed, verdict.decision.message());
         assert_eq!(actual, expected, "{}", line.name);
-        version_dependent += usize::from(evaluation.release_verdicts().len() > 1);
+        version_dependent += usize::from(evaluation.release_verdicts.len() > 1);
     }
     let seconds = start.elapsed().as_secs_f64();
     println!("review: {requests} requests, none differ, {seconds:.1} s");

@@ -1,51 +1,92 @@
-//! Merged results of evaluating one request under several Kubernetes releases, for the CLI, the npm package and the Go package.
+//! Results of evaluating one request, for one release or merged for several. All front ends return them, and their JSON is the same
+//! everywhere: `docs/evaluation.schema.json`.
 
-mod result;
+mod json;
+mod merge;
 
 use std::fmt;
 
-use crate::catalog;
+use crate::decode::DecodeError;
 use crate::description::{Enforcement, Rule};
-use crate::finding::{ErrorType, FieldError, Finding};
+use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
+use crate::rule::manifest;
 use crate::unchecked::Unchecked;
-use crate::verdict::{Decision, Verdict, merge_verdicts};
+use crate::verdict::{RuleResults, Verdict, merge_verdicts};
 
-pub use result::{EvaluationResult, ReleaseDecisions, ReleaseResult, ReportedFinding};
+pub(crate) use merge::{MergedFinding, merge_findings};
 
-/// Result of evaluating a request under several releases: the merged verdict, the findings, and the verdict of each release.
-/// [`evaluate`](crate::evaluate) returns it. [`EvaluationResult`] is its owned form.
+/// Result of evaluating a request under one or several releases. [`evaluate`](crate::evaluate) returns it.
+///
+/// Serializes `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the verdict, `findings`, `unchecked`, and
+/// `releaseVerdicts` if the caller chose the releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evaluation<'a> {
-    verdict: Verdict<'a>,
-    findings: Vec<MergedFinding<'a>>,
-    release_verdicts: Vec<ReleaseVerdict<'a>>,
-    unchecked: Vec<Unchecked>,
+pub struct Evaluation {
+    /// The verdict. With several releases, the request is denied if any release denies it, and the message lists the errors of all
+    /// releases.
+    pub verdict: Verdict,
+    /// Findings, in the order of the rules.
+    pub findings: Vec<Finding>,
+    /// Parts of the request that were not evaluated.
+    pub unchecked: Vec<Unchecked>,
+    /// Verdicts of the evaluated releases, oldest first. Releases with equal verdicts and findings share an entry. Empty if the caller
+    /// passed no releases.
+    pub release_verdicts: Vec<ReleaseVerdict>,
 }
 
 /// Verdict that several releases share.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReleaseVerdict<'a> {
+pub struct ReleaseVerdict {
     /// Releases with this verdict; never empty.
     pub releases: ReleaseSet,
     /// Verdict of the policy with `kubernetes_version` set to any of the releases.
-    pub verdict: Verdict<'a>,
+    pub verdict: Verdict,
 }
 
-/// Finding in one or more releases.
-///
-/// Findings of two releases are merged if they have the same rule, enforcement, path and ordinal: the number of earlier findings of
-/// the rule at that path.
-#[derive(Clone, PartialEq, Eq)]
-pub struct MergedFinding<'a> {
-    enforcement: Enforcement,
-    ordinal: usize,
-    /// Newest of the releases, with its finding.
-    newest: (Release, Finding<'a>),
-    /// Findings of the releases, oldest first. Releases with equal findings share an entry.
-    by_release: Vec<(ReleaseSet, Finding<'a>)>,
+/// Finding of one rule on one field.
+#[derive(Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Finding {
+    /// The rule; in JSON its id, as accepted by `explain`.
+    #[serde(serialize_with = "json::serialize_rule_id")]
+    #[cfg_attr(feature = "typescript", ts(type = "RuleId"))]
+    pub rule: &'static Rule,
+    /// The enforcement of the rule: deny or warn.
+    #[serde(serialize_with = "json::serialize_enforcement")]
+    #[cfg_attr(feature = "typescript", ts(type = "\"deny\" | \"warn\""))]
+    pub enforcement: Enforcement,
+    /// Path of the field from the object's root: `status.conditions[0].type`. For a missing field, the path it would have.
+    pub path: String,
+    /// The error type; in JSON the name that kube-apiserver uses: `Invalid value`, `Required value`, `Forbidden`, ...
+    #[serde(rename = "type")]
+    #[cfg_attr(feature = "typescript", ts(type = "string"))]
+    pub error_type: ErrorType,
+    /// The whole error in kube-apiserver's format: path, type, value, detail.
+    pub message: String,
+    /// The reason and the accepted values; may be empty.
+    pub detail: String,
+    /// The suggested value for the path; `detail` contains it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub suggestion: Option<String>,
+    /// True if kube-apiserver reports the same error.
+    #[serde(rename = "upstream")]
+    pub is_upstream: bool,
+    /// Releases with the finding: set if each release is evaluated, or if no version is set and the releases differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    pub releases: Option<ReleaseSet>,
+    /// The error of each release, oldest first, if the messages differ; the finding itself has the message of the newest release.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "typescript",
+        ts(
+            optional,
+            type = "Array<{ releases: Array<string>, type: string, message: string, detail: string }>"
+        )
+    )]
+    pub messages: Vec<ReleaseMessage>,
 }
 
 /// Error message that several releases share.
@@ -63,317 +104,222 @@ pub struct ReleaseMessage {
     pub detail: String,
 }
 
-impl<'a> Evaluation<'a> {
-    /// Creates the result for the release that the settings select.
-    pub(crate) fn from_verdict(verdict: Verdict<'a>, release: Release) -> Self {
+/// Releases that allow and releases that deny a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct ReleaseDecisions {
+    /// Releases that allow the request.
+    pub allowed: ReleaseSet,
+    /// Releases that deny the request.
+    pub denied: ReleaseSet,
+}
+
+impl Evaluation {
+    /// Creates the result for a request whose verdict does not depend on the release. If `releases` is [`None`], the settings select the
+    /// release.
+    pub fn uniform(verdict: Verdict, releases: Option<ReleaseSet>) -> Self {
+        let release_verdict = releases.map(|releases| ReleaseVerdict {
+            releases,
+            verdict: verdict.clone(),
+        });
         Self {
-            findings: merge_findings(&[(release.into(), &verdict.findings)]),
             verdict,
-            release_verdicts: Vec::new(),
+            findings: Vec::new(),
             unchecked: Vec::new(),
+            release_verdicts: release_verdict.into_iter().collect(),
         }
     }
 
-    /// Creates a result for a request whose verdict does not depend on the release. If `releases` is [`None`], the settings select
-    /// the release.
-    pub fn uniform(verdict: Verdict<'a>, releases: Option<ReleaseSet>) -> Self {
-        Self {
-            findings: merge_findings(&[(releases.unwrap_or_default(), &verdict.findings)]),
-            release_verdicts: releases
-                .map(|releases| ReleaseVerdict {
-                    releases,
-                    verdict: verdict.clone(),
-                })
-                .into_iter()
-                .collect(),
-            verdict,
-            unchecked: Vec::new(),
-        }
+    /// Creates the result for a malformed request.
+    pub fn malformed(malformed: &DecodeError) -> Self {
+        Self::uniform(Verdict::malformed(malformed), None)
     }
 
-    /// Merges per-release verdicts, oldest release first. Releases with equal verdicts share a [`ReleaseVerdict`].
-    pub(crate) fn from_release_verdicts(
-        request: &AdmissionRequest<'_>,
-        verdicts: Vec<(Release, Verdict<'a>)>,
+    /// Creates the result from the findings of one release, or of releases with the same findings.
+    pub(crate) fn from_results(
+        results: RuleResults<'_>,
+        message_release: Release,
+        releases: Option<ReleaseSet>,
     ) -> Self {
-        let mut release_verdicts: Vec<ReleaseVerdict<'a>> = Vec::new();
-        for (release, verdict) in verdicts {
-            let releases = release.into();
-            match release_verdicts
-                .iter_mut()
-                .find(|known| known.verdict == verdict)
-            {
-                Some(known) => known.releases = known.releases.union(releases),
-                None => release_verdicts.push(ReleaseVerdict { releases, verdict }),
+        let evaluated = releases.unwrap_or_else(|| message_release.into());
+        let findings = merge_findings(&[(evaluated, &results.findings)]);
+        let findings = findings.iter();
+        Self {
+            findings: findings
+                .map(|merged| Finding::new(merged, releases.is_some()))
+                .collect(),
+            ..Self::uniform(results.verdict, releases)
+        }
+    }
+
+    /// Merges per-release results, oldest release first.
+    pub(crate) fn from_release_results(
+        request: &AdmissionRequest<'_>,
+        results: Vec<(Release, RuleResults<'_>)>,
+    ) -> Self {
+        let mut groups: Vec<(ReleaseSet, RuleResults<'_>)> = Vec::new();
+        for (release, results) in results {
+            match groups.iter_mut().find(|(_, known)| *known == results) {
+                Some((releases, _)) => *releases = releases.union(release.into()),
+                None => groups.push((release.into(), results)),
             }
         }
-        let by_release = release_verdicts.iter();
-        let by_release: Vec<_> = by_release
-            .map(|v| (v.releases, &*v.verdict.findings))
-            .collect();
-        let findings = merge_findings(&by_release);
-        let verdict = match &*release_verdicts {
-            [only] => only.verdict.clone(),
-            release_verdicts => {
-                let verdicts: Vec<&Verdict<'a>> =
-                    release_verdicts.iter().map(|v| &v.verdict).collect();
-                let findings = findings.iter();
-                let findings = findings.flat_map(MergedFinding::representative_findings);
-                merge_verdicts(request, &verdicts, findings.collect())
+        let by_release = groups
+            .iter()
+            .map(|(set, results)| (*set, &*results.findings));
+        let merged = merge_findings(&by_release.collect::<Vec<_>>());
+        let verdict = match &*groups {
+            [(_, only)] => only.verdict.clone(),
+            groups => {
+                let verdicts: Vec<_> = groups.iter().map(|(_, group)| &group.verdict).collect();
+                let findings: Vec<_> = merged
+                    .iter()
+                    .flat_map(MergedFinding::representatives)
+                    .collect();
+                merge_verdicts(request, &verdicts, &findings)
             }
         };
+        let findings = merged
+            .iter()
+            .map(|merged| Finding::new(merged, true))
+            .collect();
+        let groups = groups.into_iter();
+        let release_verdicts = groups.map(|(releases, results)| ReleaseVerdict {
+            releases,
+            verdict: results.verdict,
+        });
         Self {
             verdict,
             findings,
-            release_verdicts,
             unchecked: Vec::new(),
-        }
-    }
-
-    /// Sets the parts of the request that were not evaluated.
-    pub(crate) fn with_unchecked(self, unchecked: Vec<Unchecked>) -> Self {
-        Self { unchecked, ..self }
-    }
-
-    pub(crate) fn into_owned(self) -> Evaluation<'static> {
-        let release_verdicts =
-            self.release_verdicts
-                .into_iter()
-                .map(|release_verdict| ReleaseVerdict {
-                    releases: release_verdict.releases,
-                    verdict: release_verdict.verdict.into_owned(),
-                });
-        let findings = self.findings.into_iter().map(MergedFinding::into_owned);
-        Evaluation {
-            verdict: self.verdict.into_owned(),
-            findings: findings.collect(),
             release_verdicts: release_verdicts.collect(),
-            unchecked: self.unchecked,
         }
     }
 
-    /// Returns the merged verdict: a denial if any release denies, with the findings of all releases in its message.
-    pub fn verdict(&self) -> &Verdict<'a> {
-        &self.verdict
-    }
-
-    /// Returns the findings in the order of the rules.
-    pub fn findings(&self) -> &[MergedFinding<'a>] {
-        &self.findings
-    }
-
-    /// Returns the verdicts of the evaluated releases, oldest first. Releases with equal verdicts share an entry. Empty if the
-    /// caller passed no releases.
-    pub fn release_verdicts(&self) -> &[ReleaseVerdict<'a>] {
-        &self.release_verdicts
-    }
-
-    /// Returns the parts of the request that were not evaluated.
-    pub fn unchecked(&self) -> &[Unchecked] {
-        &self.unchecked
-    }
-
-    /// Returns the result of one of the evaluated releases, as if the settings chose it.
-    pub fn for_release(&self, release: Release) -> Option<Self> {
-        let release_verdict = self
-            .release_verdicts
-            .iter()
-            .find(|v| v.releases.contains(release));
-        release_verdict.map(|release_verdict| {
-            Self::from_verdict(release_verdict.verdict.clone(), release)
-                .with_unchecked(self.unchecked.clone())
+    /// Returns the releases that allow and deny the request, or [`None`] if the caller passed no releases.
+    pub fn releases(&self) -> Option<ReleaseDecisions> {
+        (!self.release_verdicts.is_empty()).then(|| ReleaseDecisions {
+            allowed: self.allowed_by(),
+            denied: self.denied_by(),
         })
     }
 
     /// Returns the evaluated releases that deny the request.
     pub fn denied_by(&self) -> ReleaseSet {
-        self.releases_where(|decision| !decision.is_allowed())
+        self.releases_where(|verdict| !verdict.decision.is_allowed())
     }
 
     /// Returns the evaluated releases that allow the request.
     pub fn allowed_by(&self) -> ReleaseSet {
-        self.releases_where(Decision::is_allowed)
+        self.releases_where(|verdict| verdict.decision.is_allowed())
     }
 
-    fn releases_where(&self, matches: impl Fn(&Decision) -> bool) -> ReleaseSet {
-        let release_verdicts = self.release_verdicts.iter();
-        let matching =
-            release_verdicts.filter(|release_verdict| matches(&release_verdict.verdict.decision));
+    fn releases_where(&self, matches: impl Fn(&Verdict) -> bool) -> ReleaseSet {
+        let verdicts = self.release_verdicts.iter();
+        let matching = verdicts.filter(|shared| matches(&shared.verdict));
         matching.fold(ReleaseSet::default(), |set, v| set.union(v.releases))
     }
-}
 
-impl<'a> MergedFinding<'a> {
-    /// Returns the rule.
-    pub fn rule(&self) -> &'static Rule {
-        self.newest.1.rule()
+    /// Returns the result of one of the evaluated releases, as if the settings chose it.
+    pub fn for_release(&self, release: Release) -> Option<Self> {
+        let mut verdicts = self.release_verdicts.iter();
+        let shared = verdicts.find(|shared| shared.releases.contains(release))?;
+        let findings = self.findings.iter();
+        Some(Self {
+            findings: findings
+                .filter_map(|finding| finding.for_release(release))
+                .collect(),
+            unchecked: self.unchecked.clone(),
+            ..Self::uniform(shared.verdict.clone(), None)
+        })
     }
 
-    /// Returns the enforcement.
-    pub fn enforcement(&self) -> Enforcement {
-        self.enforcement
-    }
-
-    /// Returns the path of the field, such as `status.startTime`.
-    pub fn path(&self) -> &str {
-        self.error().path()
-    }
-
-    /// Returns the detail of the error.
-    pub fn detail(&self) -> &str {
-        self.error().detail()
-    }
-
-    /// Returns the number of earlier findings of the rule at this path.
-    pub fn ordinal(&self) -> usize {
-        self.ordinal
-    }
-
-    /// Returns the evaluated releases with this finding. If the caller passed no releases, returns [`Finding::releases`], or else
-    /// the release of the error message.
-    pub fn releases(&self) -> ReleaseSet {
-        let sets = self.by_release.iter().map(|(releases, _)| *releases);
-        sets.fold(ReleaseSet::default(), ReleaseSet::union)
-    }
-
-    /// Returns the finding in the newest release of [`MergedFinding::releases`].
-    pub fn finding(&self) -> &Finding<'a> {
-        &self.newest.1
-    }
-
-    /// Returns the error in the newest release of [`MergedFinding::releases`].
-    pub fn error(&self) -> &FieldError<'a> {
-        self.newest.1.error()
-    }
-
-    /// Returns the error message of the newest release of [`MergedFinding::releases`].
-    pub fn message(&self) -> String {
-        self.error().message(self.newest.0)
-    }
-
-    /// Returns the error message of each release of [`MergedFinding::releases`], oldest first. Releases with the same message share an
-    /// entry.
-    pub fn messages(&self) -> Vec<ReleaseMessage> {
-        let mut messages: Vec<ReleaseMessage> = Vec::new();
-        for (releases, finding) in &self.by_release {
-            let error = finding.error();
-            for release in releases.iter() {
-                let message = error.message(release);
-                match messages.iter_mut().find(|known| known.message == message) {
-                    Some(known) => known.releases = known.releases.union(release.into()),
-                    None => messages.push(ReleaseMessage {
-                        releases: release.into(),
-                        error_type: error.error_type(),
-                        message,
-                        detail: error.detail().to_owned(),
-                    }),
-                }
-            }
-        }
-        messages
-    }
-
-    /// Returns the findings for a message about all releases: one per error type, each from the newest release with that type.
-    fn representative_findings(&self) -> Vec<(Enforcement, Finding<'a>, Release)> {
-        let (newest, finding) = &self.newest;
-        let mut representatives = vec![(self.enforcement, finding.clone(), *newest)];
-        for (releases, finding) in self.by_release.iter().rev() {
-            let error_type = finding.error().error_type();
-            let is_covered = representatives
-                .iter()
-                .any(|(_, known, _)| known.error().error_type() == error_type);
-            if let (false, Some(release)) = (is_covered, releases.newest()) {
-                representatives.push((self.enforcement, finding.clone(), release));
-            }
-        }
-        representatives
-    }
-
-    pub(crate) fn into_owned(self) -> MergedFinding<'static> {
-        let by_release = self.by_release.into_iter();
-        MergedFinding {
-            enforcement: self.enforcement,
-            ordinal: self.ordinal,
-            newest: (self.newest.0, self.newest.1.into_owned()),
-            by_release: by_release.map(|(set, f)| (set, f.into_owned())).collect(),
-        }
-    }
-
-    /// Adds releases with this finding.
-    fn add(&mut self, releases: ReleaseSet, finding: &Finding<'a>) {
-        match self.by_release.iter_mut().find(|(_, f)| f == finding) {
-            Some((set, _)) => *set = set.union(releases),
-            None => self.by_release.push((releases, finding.clone())),
-        }
-        let newest = releases.newest().unwrap_or_default();
-        if newest > self.newest.0 {
-            self.newest = (newest, finding.clone());
-        }
+    /// Returns true if there is nothing to report: everything was evaluated, without findings.
+    pub fn is_empty(&self) -> bool {
+        self.verdict.decision.is_allowed()
+            && self.verdict.warnings.is_empty()
+            && self.findings.is_empty()
+            && self.unchecked.is_empty()
     }
 }
 
-/// Formats one line per error message: releases, message, rule.
-impl fmt::Display for MergedFinding<'_> {
+impl Finding {
+    /// Returns the message of each release with the finding, oldest first. Empty if neither the caller nor the finding chooses releases.
+    pub fn texts(&self) -> Vec<(ReleaseSet, &str)> {
+        if self.messages.is_empty() {
+            let only = self.releases.map(|releases| (releases, &*self.message));
+            return only.into_iter().collect();
+        }
+        let messages = self.messages.iter();
+        messages.map(|m| (m.releases, &*m.message)).collect()
+    }
+
+    fn for_release(&self, release: Release) -> Option<Self> {
+        self.releases.filter(|all| all.contains(release))?;
+        let mut messages = self.messages.iter();
+        let own = messages.find(|message| message.releases.contains(release));
+        let own = own.map(|own| (own.error_type, &own.message, &own.detail));
+        let (error_type, message, detail) =
+            own.unwrap_or((self.error_type, &self.message, &self.detail));
+        Some(Self {
+            path: self.path.clone(),
+            error_type,
+            message: message.clone(),
+            detail: detail.clone(),
+            suggestion: self.suggestion.clone(),
+            releases: None,
+            messages: Vec::new(),
+            ..*self
+        })
+    }
+
+    /// Returns true if the finding is about the name of a field, and not about its value. Then the suggestion replaces the name.
+    pub fn is_about_key(&self) -> bool {
+        *self.rule == manifest::UNKNOWN_FIELD.rule
+    }
+}
+
+/// Formats one line per error message: releases if there are any, message, rule.
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let warning = match self.enforcement {
             Enforcement::Warn => "warning: ",
             _ => "",
         };
-        let id = self.rule().id();
-        for (index, message) in self.messages().iter().enumerate() {
-            let ReleaseMessage {
-                releases, message, ..
-            } = message;
+        let id = self.rule.id();
+        let texts = self.texts();
+        for (index, (releases, message)) in texts.iter().enumerate() {
             let line_break = if index > 0 { "\n" } else { "" };
             write!(f, "{line_break}{releases}: {warning}{message} [{id}]")?;
+        }
+        if texts.is_empty() {
+            write!(f, "{warning}{} [{id}]", self.message)?;
         }
         Ok(())
     }
 }
 
 /// Formats like [`Display`](fmt::Display), for failed assertions.
-impl fmt::Debug for MergedFinding<'_> {
+impl fmt::Debug for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MergedFinding({self})")
+        write!(f, "Finding({self})")
     }
 }
 
-/// Returns true if two findings have the same rule and path.
-fn has_same_rule_and_path(one: &Finding<'_>, other: &Finding<'_>) -> bool {
-    one.rule() == other.rule() && one.error().path() == other.error().path()
+impl ReleaseDecisions {
+    /// Returns the evaluated releases.
+    pub const fn evaluated(self) -> ReleaseSet {
+        self.allowed.union(self.denied)
+    }
 }
 
-/// Merges the findings of releases, in the order of the rules. Each list applies to the release set that it is paired with, except
-/// for findings that have their own releases.
-pub(crate) fn merge_findings<'a>(
-    by_release: &[(ReleaseSet, &[(Enforcement, Finding<'a>)])],
-) -> Vec<MergedFinding<'a>> {
-    let mut all: Vec<MergedFinding<'a>> = Vec::new();
-    for (set, findings) in by_release {
-        for (index, (enforcement, finding)) in findings.iter().enumerate() {
-            let earlier = findings.iter().take(index);
-            let ordinal = earlier
-                .filter(|(_, f)| has_same_rule_and_path(f, finding))
-                .count();
-            let releases = finding.releases().unwrap_or(*set);
-            let is_same = |known: &&mut MergedFinding<'_>| {
-                (known.enforcement, known.ordinal) == (*enforcement, ordinal)
-                    && has_same_rule_and_path(known.finding(), finding)
-            };
-            if let Some(known) = all.iter_mut().find(is_same) {
-                known.add(releases, finding);
-                continue;
-            }
-            let order = catalog::position(finding.rule());
-            let index = all.partition_point(|known| catalog::position(known.rule()) <= order);
-            let found = MergedFinding {
-                enforcement: *enforcement,
-                ordinal,
-                newest: (releases.newest().unwrap_or_default(), finding.clone()),
-                by_release: vec![(releases, finding.clone())],
-            };
-            all.insert(index, found);
+/// Formats as `allowed by 1.30 to 1.31, denied by 1.32 to 1.37`.
+impl fmt::Display for ReleaseDecisions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { allowed, denied } = self;
+        match (allowed.is_empty(), denied.is_empty()) {
+            (_, true) => write!(f, "allowed by {allowed}"),
+            (true, false) => write!(f, "denied by {denied}"),
+            (false, false) => write!(f, "allowed by {allowed}, denied by {denied}"),
         }
     }
-    all
 }

@@ -175,7 +175,7 @@ pub(crate) const TEMPLATE_VERDICT_SETS: &[ReleaseSet] = &[
     ReleaseSet::since(Release::V1_36),
 ];
 
-/// Releases with equal [`Finding`](crate::Finding)s. Values are formatted later and may differ in a set.
+/// Releases with equal findings. Values are formatted later and may differ in a set.
 /// In 1.32, kube-apiserver changed its message about a `managedBy` that is too long.
 pub(crate) const FINDING_SETS: &[ReleaseSet] = &[
     ReleaseSet::of(&[Release::V1_30, Release::V1_31]),

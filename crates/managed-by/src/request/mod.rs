@@ -256,16 +256,15 @@ impl<'a> AdmissionRequest<'a> {
 #[cfg(test)]
 mod tests {
     use super::{AdmissionRequest, AdmissionReview, Change, DecodedObject, UserInfo};
-    use crate::{Settings, review};
+    use crate::{Settings, evaluate};
 
     const JOB: &str =
         r#"{"metadata":{"name":"pi"},"spec":{"managedBy":"typo"},"status":{"active":-1}}"#;
 
     fn fired(request: &AdmissionRequest<'_>) -> Vec<&'static str> {
         let settings = Settings::default();
-        let verdict = review(request, &settings);
-        let findings = verdict.findings.iter();
-        findings.map(|(_, finding)| finding.rule().id()).collect()
+        let findings = evaluate(request, &settings, None).findings;
+        findings.iter().map(|finding| finding.rule.id()).collect()
     }
 
     const KIND: &str = r#""kind":{"group":"batch","version":"v1","kind":"Job"}"#;

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::description::{Enforcement, Rule, RuleCategory};
-use crate::finding::{BadValue, FieldError, Finding};
+use crate::finding::{BadValue, FieldError, RuleFinding};
 use crate::kind::{Kind, Reconciler};
 use crate::object::Object;
 use crate::object::job::JobStatus;
@@ -323,7 +323,7 @@ pub(crate) struct Findings<'a> {
     remaining: usize,
     /// True if kube-apiserver itself validates the kind.
     is_built_in: bool,
-    pub(crate) list: Vec<(Enforcement, Finding<'a>)>,
+    pub(crate) list: Vec<(Enforcement, RuleFinding<'a>)>,
 }
 
 /// Maximum number of findings per rule: a list of a million bad values would otherwise result in a message of 100 MB. The limit is
@@ -352,7 +352,7 @@ impl<'a> Findings<'a> {
         if let Some(remaining) = self.remaining.checked_sub(1) {
             self.remaining = remaining;
             let upstream = self.is_built_in && rule.is_upstream();
-            let finding = Finding::new(rule, error, upstream);
+            let finding = RuleFinding::new(rule, error, upstream);
             self.list.push((enforcement, finding));
         }
     }

@@ -13,7 +13,7 @@ use std::ops::Deref;
 use k8s_openapi::api::batch::v1::Job;
 
 use crate::description::Enforcement;
-use crate::evaluation::MergedFinding;
+use crate::evaluation::Finding;
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::release::ReleaseSet;
@@ -24,7 +24,7 @@ use view::{RawFields, object};
 
 /// Checker for changes to typed Jobs, for use in the tests of a controller.
 ///
-/// It takes [`Job`]s of `k8s-openapi` and returns [`MergedFinding`]s: the rule, field, error and releases. It needs no admission
+/// It takes [`Job`]s of `k8s-openapi` and returns [`Finding`]s: the rule, field, error and releases. It needs no admission
 /// review and no cluster. It evaluates kube-apiserver's rules in each of its releases, likely typos of `managedBy`, and, with
 /// [settings](JobChecker::with_settings), cluster-specific rules.
 ///
@@ -163,33 +163,35 @@ impl<'s> JobChecker<'s> {
         };
         let request = AdmissionRequest::from_typed(kind, change, user, new, old);
         let evaluation = evaluate(&request, &self.settings, Some(self.releases));
-        let findings = evaluation.findings().iter();
-        JobFindings(findings.map(|found| found.clone().into_owned()).collect())
+        JobFindings(evaluation.findings)
     }
 }
 
 /// Findings of a [`JobChecker`], in the order of the rules.
 ///
-/// Dereferences to a slice of [`MergedFinding`]s, and compares with arrays: `assert_eq!(findings, [])`.
+/// Dereferences to a slice of [`Finding`]s, and compares with arrays: `assert_eq!(findings, [])`.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct JobFindings(Vec<MergedFinding<'static>>);
+pub struct JobFindings(Vec<Finding>);
 
 impl JobFindings {
     /// Returns the denials. Excludes warnings, such as likely typos and checks that only early patch releases make.
-    pub fn denials(&self) -> Vec<&MergedFinding<'static>> {
-        let is_denial = |found: &&MergedFinding<'_>| found.enforcement() == Enforcement::Deny;
+    pub fn denials(&self) -> Vec<&Finding> {
+        let is_denial = |found: &&Finding| found.enforcement == Enforcement::Deny;
         self.iter().filter(is_denial).collect()
     }
 
     /// Returns the releases that deny.
     pub fn denied_by(&self) -> ReleaseSet {
-        let sets = self.denials().into_iter().map(MergedFinding::releases);
+        let sets = self
+            .denials()
+            .into_iter()
+            .filter_map(|found| found.releases);
         sets.fold(ReleaseSet::default(), ReleaseSet::union)
     }
 }
 
 impl Deref for JobFindings {
-    type Target = [MergedFinding<'static>];
+    type Target = [Finding];
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -197,7 +199,7 @@ impl Deref for JobFindings {
 }
 
 impl IntoIterator for JobFindings {
-    type Item = MergedFinding<'static>;
+    type Item = Finding;
     type IntoIter = std::vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -206,16 +208,16 @@ impl IntoIterator for JobFindings {
 }
 
 impl<'f> IntoIterator for &'f JobFindings {
-    type Item = &'f MergedFinding<'static>;
-    type IntoIter = std::slice::Iter<'f, MergedFinding<'static>>;
+    type Item = &'f Finding;
+    type IntoIter = std::slice::Iter<'f, Finding>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl<const N: usize> PartialEq<[MergedFinding<'static>; N]> for JobFindings {
-    fn eq(&self, other: &[MergedFinding<'static>; N]) -> bool {
+impl<const N: usize> PartialEq<[Finding; N]> for JobFindings {
+    fn eq(&self, other: &[Finding; N]) -> bool {
         self.0 == other
     }
 }

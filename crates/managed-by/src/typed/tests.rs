@@ -154,10 +154,7 @@ fn denials_exclude_warnings() {
         "{text}"
     );
     assert_ne!(findings, []);
-    assert_eq!(
-        findings.denials(),
-        [] as [&super::MergedFinding<'static>; 0]
-    );
+    assert_eq!(findings.denials(), [] as [&super::Finding; 0]);
     assert_eq!(findings.denied_by(), ReleaseSet::default());
 
     let ready = with_status(JobStatus {
@@ -170,7 +167,7 @@ fn denials_exclude_warnings() {
     // Debug output for failed assertions.
     assert_eq!(
         format!("{findings:?}, {:?}", findings[0].releases()),
-        "[MergedFinding(1.32 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
+        "[Finding(1.32 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
          [job-status/ready-exceeds-active])], ReleaseSet(1.32 to 1.37)"
     );
     assert_eq!(findings.into_iter().count(), 1);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use managed_by::{DecodeError, EvaluationResult};
+use managed_by::{DecodeError, Evaluation};
 
 use crate::evaluator::Evaluator;
 use crate::object_ref::ObjectRef;
@@ -52,7 +52,7 @@ pub struct EvaluatedRequest {
     /// The user, if recorded.
     pub user: Option<String>,
     /// The result of the evaluation.
-    pub report: EvaluationResult,
+    pub report: Evaluation,
 }
 
 /// A write that the API server rejected, and its evaluation.
@@ -67,7 +67,7 @@ pub struct RejectedRequest {
     /// Message of the response; empty if it has none.
     pub message: String,
     /// The evaluation of the sent object, or the reason why it could not be evaluated.
-    pub report: Result<EvaluationResult, String>,
+    pub report: Result<Evaluation, String>,
 }
 
 /// A change in a history, before its evaluation.
@@ -149,7 +149,7 @@ impl Task<'_> {
     pub(super) fn evaluate(
         &self,
         evaluator: &Evaluator<'_>,
-    ) -> Option<Result<Box<EvaluationResult>, DecodeError>> {
+    ) -> Option<Result<Box<Evaluation>, DecodeError>> {
         let (Self::Evaluate(RecordedRequest { request, .. }) | Self::Rejected(_, Ok(request))) =
             self
         else {

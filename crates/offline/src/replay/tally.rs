@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use managed_by::{
-    Decision, DecodeError, Enforcement, EvaluationResult, ReleaseSet, ReportedFinding,
-};
+use managed_by::{Decision, DecodeError, Enforcement, Evaluation, Finding, ReleaseSet};
 
 use super::step::{EvaluatedRequest, RecordPosition, RejectedRequest, Step, StepResult, Task};
 use crate::json::Members;
@@ -58,7 +56,7 @@ pub struct TallyRowKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TallyRow {
     /// The first finding.
-    pub finding: ReportedFinding,
+    pub finding: Finding,
     /// Number of findings.
     pub count: u64,
     /// Releases with the finding, unless all releases have it or only one was evaluated.
@@ -79,7 +77,7 @@ impl Tally {
     /// Counts the result of a task. Returns a step if there is something to report.
     pub(super) fn add(
         &mut self,
-        result: Option<Result<Box<EvaluationResult>, DecodeError>>,
+        result: Option<Result<Box<Evaluation>, DecodeError>>,
         task: &Task<'_>,
         position: impl Fn(Option<String>) -> RecordPosition,
     ) -> Option<Step> {
@@ -123,7 +121,7 @@ impl Tally {
         }
         if operation.is_stored() {
             // A stored object can have findings, but there is no request to deny.
-            report.decision = Decision::Allowed;
+            report.verdict.decision = Decision::Allowed;
         }
         let request = EvaluatedRequest {
             operation,
@@ -142,7 +140,7 @@ impl Tally {
     fn rejected(
         &mut self,
         write: &RejectedWrite<'_>,
-        report: Result<EvaluationResult, String>,
+        report: Result<Evaluation, String>,
         position: RecordPosition,
     ) -> Option<Step> {
         increment(&mut self.rejected);
@@ -182,9 +180,9 @@ impl Tally {
     fn count(&mut self, position: &RecordPosition, object: &ObjectRef, request: &EvaluatedRequest) {
         let is_stored = request.operation.is_stored();
         let report = &request.report;
-        if !report.decision.is_allowed() {
+        if !report.verdict.decision.is_allowed() {
             increment(&mut self.denied);
-        } else if report.findings.is_empty() && report.warnings.is_empty() {
+        } else if report.findings.is_empty() && report.verdict.warnings.is_empty() {
             // The step is reported because of parts that were not evaluated.
         } else if is_stored {
             increment(&mut self.stored_with_findings);

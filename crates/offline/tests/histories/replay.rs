@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use managed_by::{Enforcement, Release, ReleaseSet, ReportedFinding, Settings};
+use managed_by::{Enforcement, Finding, Release, ReleaseSet, Settings};
 use managed_by_offline::replay::{RecordedChange, Step, StepResult, Tally, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, complete_len, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
@@ -43,7 +43,7 @@ fn expected_steps(name: &str, evaluator: &Evaluator<'_>) -> Vec<(u64, String, bo
                 .evaluate_json(case.request().to_string().as_bytes())
                 .unwrap();
             let what = format!("{}{}", case.operation, case.sub_resource);
-            (!report.is_empty()).then_some((line, what, report.decision.is_allowed()))
+            (!report.is_empty()).then_some((line, what, report.verdict.decision.is_allowed()))
         })
         .collect()
 }
@@ -56,7 +56,7 @@ fn summaries(steps: &[Step]) -> Vec<(u64, String, bool)> {
                 request.operation.as_str(),
                 request.operation.subresource()
             );
-            let is_allowed = request.report.decision.is_allowed();
+            let is_allowed = request.report.verdict.decision.is_allowed();
             Some((step.position.line, what, is_allowed))
         }
         StepResult::Rejected(_) | StepResult::Skipped(_) => None,
@@ -229,12 +229,12 @@ fn histories_match_their_expected_steps() {
         for (_, found) in &found {
             // A stored object is never denied.
             let is_stored = found.operation.is_stored();
-            let is_allowed = found.report.decision.is_allowed();
+            let is_allowed = found.report.verdict.decision.is_allowed();
             assert_eq!(is_allowed, is_stored, "{found:?}");
         }
         for (key, row) in &tally.rows {
             let in_row = found.iter().filter(|(_, found)| {
-                let is_found = |finding: &ReportedFinding| finding.rule.id() == key.rule;
+                let is_found = |finding: &Finding| finding.rule.id() == key.rule;
                 found.operation.is_stored() == key.is_stored
                     && found.report.findings.iter().any(is_found)
             });

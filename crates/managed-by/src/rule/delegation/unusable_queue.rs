@@ -7,7 +7,7 @@ use super::Delegated;
 use crate::cluster::{Lookup, LookupError, QueueCluster, QueueKind};
 use crate::decode::{Raw, Type};
 use crate::description::{Enforcement, Rule, RuleCategory};
-use crate::finding::{BadValue, FieldError, Finding};
+use crate::finding::{BadValue, FieldError, RuleFinding};
 use crate::kind::{METADATA_LABELS, MULTIKUEUE, QUEUE_NAME};
 use crate::rule::Context;
 use crate::upstream::go;
@@ -127,7 +127,7 @@ pub(crate) struct QueueLookupFailed {
 pub(crate) fn check<'a>(
     context: &Context<'a>,
     cluster: &dyn QueueCluster,
-) -> Result<Option<Finding<'a>>, QueueLookupFailed> {
+) -> Result<Option<RuleFinding<'a>>, QueueLookupFailed> {
     let delegated = Delegated::from_context(context).filter(|d| d.controller == MULTIKUEUE);
     let namespace = &*context.request.namespace;
     let (Some(delegated), Some(path)) = (delegated, context.kind.workload_labels_path()) else {
@@ -156,7 +156,7 @@ pub(crate) fn check<'a>(
         }
         let path = format!("{path}[{QUEUE_NAME}]");
         let error = FieldError::invalid(path, BadValue::Omitted, detail);
-        Finding::new(&RULE, error, false)
+        RuleFinding::new(&RULE, error, false)
     }))
 }
 

@@ -3,7 +3,7 @@
 use crate::cluster::{Cluster, Lookup, LookupError};
 use crate::decode::{DecodeError, decode};
 use crate::description::{Enforcement, Rule, RuleCategory};
-use crate::finding::{FieldError, Finding};
+use crate::finding::{FieldError, RuleFinding};
 use crate::kind::{JOB, Reconciler};
 use crate::object::pod::{OwnerReference, Pod};
 use crate::object::{Object, ObjectSeed};
@@ -20,7 +20,7 @@ pub(crate) static DELEGATED_OWNER: Check = Check::new(
 );
 
 pub(crate) enum PodFindings<'a> {
-    Found(Vec<(Enforcement, Finding<'a>)>),
+    Found(Vec<(Enforcement, RuleFinding<'a>)>),
     LookupFailed(LookupFailed<'a>),
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn run<'a>(
     };
     match check(request, owner, cluster) {
         Ok(error) => {
-            let finding = error.map(|error| (enforcement, Finding::new(rule, error, false)));
+            let finding = error.map(|error| (enforcement, RuleFinding::new(rule, error, false)));
             PodFindings::Found(finding.into_iter().collect())
         }
         Err(error) => PodFindings::LookupFailed(LookupFailed {

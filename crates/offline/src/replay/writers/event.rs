@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use managed_by::{AdmissionRequest, FieldLocation, Kind, Settings, SettingsErrors, with_kind};
+use managed_by::{AdmissionRequest, FieldLocation, Kind, Settings, resolve};
 use serde_json::json;
 
 use crate::json::{Members, elements, string};
@@ -83,10 +83,7 @@ impl TrackedKind {
     }
 
     /// Parses a custom kind that the settings declare.
-    pub(super) fn from_custom_kind(
-        entry: &str,
-        settings: &Settings<'_>,
-    ) -> Result<Option<Self>, SettingsErrors> {
+    pub(super) fn from_custom_kind(entry: &str, settings: &Settings<'_>) -> Option<Self> {
         let entry = Members::parse(entry).unwrap_or_default();
         let text = |name| entry.string(name).unwrap_or_default();
         let versions = entry.get("versions").and_then(elements).unwrap_or_default();
@@ -94,14 +91,14 @@ impl TrackedKind {
         let version = versions.first().map_or("v1", |version| &**version);
         let kind = json!({"group": text("group"), "version": version, "kind": text("kind")});
         let request = json!({"operation": "CREATE", "kind": kind, "object": {}}).to_string();
-        let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
-            return Ok(None);
-        };
-        let kind = with_kind(&request, settings, Self::new)?.flatten();
-        Ok(kind.map(|kind| Self {
+        let request = AdmissionRequest::from_json(request.as_bytes()).ok()?;
+        let kind = resolve(&request, settings, |resolved| {
+            resolved.kind().and_then(Self::new)
+        })?;
+        Some(Self {
             versions: versions.into_iter().map(Cow::into_owned).collect(),
             ..kind
-        }))
+        })
     }
 
     /// Finds the kind of the audited resource. If several match, the one that serves the version wins. Other versions match too,

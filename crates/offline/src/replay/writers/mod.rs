@@ -98,7 +98,7 @@ impl StatusWriterCollector {
         let parsed = Settings::from_json(settings.as_bytes())?;
         let declared = Members::parse(settings).and_then(|all| all.get("custom_kinds"));
         for kind in declared.and_then(elements).unwrap_or_default() {
-            kinds.extend(TrackedKind::from_custom_kind(kind, &parsed)?);
+            kinds.extend(TrackedKind::from_custom_kind(kind, &parsed));
         }
         Ok(Self {
             kinds,
