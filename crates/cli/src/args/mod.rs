@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Report on a controller: recorded writes that a release denies, and rules that no write tested
     #[command(
-        after_help = "Example:\n  managed-by conformance watch.ndjson --controller kueue.x-k8s.io/multikueue --html report.html"
+        after_help = "Example:\n  managed-by conformance watch.ndjson --controller kueue.x-k8s.io/multikueue"
     )]
     Conformance(ConformanceArgs),
     /// Report who runs each workload in a cluster, and which ones have no controller
@@ -218,12 +218,6 @@ pub(crate) struct ConformanceArgs {
     /// Kubernetes releases to evaluate, such as 1.33.4,1.36.3 or 1.31+ (default: all)
     #[arg(long, value_name = "RELEASE")]
     pub(crate) kubernetes: Option<ReleaseSelector>,
-    /// Write the report as an HTML page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the badge, an SVG image
-    #[arg(long, value_name = "FILE")]
-    pub(crate) badge: Option<PathBuf>,
     /// Policy settings, which may declare custom kinds
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,

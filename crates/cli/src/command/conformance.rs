@@ -1,9 +1,7 @@
 //! `managed-by conformance`: reports on the writes of a controller.
 
 use std::env;
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
@@ -70,14 +68,6 @@ pub(super) fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, Cli
         .is_empty()
         .then(|| no_writes_message(&builder, controller));
     let report = builder.finish(|identity| replay.is_live(identity));
-    write(args.html.as_deref(), || report.html())?;
-    match (&args.badge, report.badge()) {
-        (Some(path), None) => stderr!(
-            "note: {}: not written, because records could not be evaluated\n",
-            path.display()
-        ),
-        (path, badge) => write(path.as_deref(), || badge.unwrap_or_default())?,
-    }
     let mut out = io::stdout().lock();
     match args.output {
         ConformanceOutput::Json => {
@@ -204,12 +194,6 @@ fn no_writes_message(builder: &ReportBuilder<'_>, controller: &str) -> String {
     )
 }
 
-fn write(path: Option<&Path>, content: impl FnOnce() -> String) -> Result<(), CliError> {
-    let Some(path) = path else { return Ok(()) };
-    let error = |e: io::Error| CliError::Error(format!("{}: {e}", path.display()));
-    fs::write(path, content()).map_err(error)
-}
-
 /// Prints the main results: the headline, denied writes, untested rules.
 fn write_summary(out: &mut impl io::Write, report: &ConformanceReport) -> io::Result<()> {
     let controller = escape_control(&report.controller);
@@ -280,12 +264,12 @@ fn write_rejected(out: &mut impl io::Write, report: &ConformanceReport) -> io::R
         return Ok(());
     }
     writeln!(out, "rejected writes: {}", number(report.rejected_writes))?;
-    for history in &report.denied_objects {
-        for write in &history.writes {
+    for denied in &report.denied_objects {
+        for write in &denied.writes {
             let Some(rejection) = &write.rejected else {
                 continue;
             };
-            let object = escape_control(&history.object);
+            let object = escape_control(&denied.object);
             let location = escape_control(&write.location);
             let (operation, code) = (write.operation, rejection.code);
             let message: String = rejection.message.chars().take(MAX_MESSAGE).collect();

@@ -12,14 +12,14 @@ use managed_by_offline::replay::RejectedWrite;
 use serde_json::Value;
 
 use super::coverage::{Coverage, profile_results};
-use super::history::{HistoryBuilder, WriteLocation, WriteObjects, recorded_write};
 use super::report::{
-    ConformanceReport, ObjectHistory, Outcome, Provenance, Rejection, UnfinishedObject,
+    ConformanceReport, DeniedWrites, Outcome, Provenance, Rejection, UnfinishedObject,
 };
 use super::rule_results::RuleResults;
 use super::tracked_object::TrackedObject;
+use super::writes::{ListedWrites, WriteLocation, WriteObjects, recorded_write};
 
-/// Maximum number of objects with a history.
+/// Maximum number of objects whose denied writes are listed.
 const MAX_OBJECTS: usize = 100;
 /// Builder of a report about a controller's writes.
 #[derive(Debug)]
@@ -39,7 +39,8 @@ pub(crate) struct ReportBuilder<'s> {
     other_controller_writes: BTreeMap<String, u64>,
     skipped: u64,
     rule_results: RuleResults,
-    histories: BTreeMap<String, HistoryBuilder>,
+    /// Denied and rejected writes to each written object.
+    listed_writes: BTreeMap<String, ListedWrites>,
     /// The controller's objects, by their identity in the recording.
     objects: BTreeMap<String, TrackedObject>,
     /// Identity of the last object with a name, of this controller.
@@ -73,7 +74,7 @@ impl<'s> ReportBuilder<'s> {
             other_controller_writes: BTreeMap::new(),
             skipped: 0,
             rule_results: RuleResults::default(),
-            histories: BTreeMap::new(),
+            listed_writes: BTreeMap::new(),
             objects: BTreeMap::new(),
             identities: BTreeMap::new(),
             other_objects: BTreeSet::new(),
@@ -198,7 +199,7 @@ impl<'s> ReportBuilder<'s> {
                 is_status: rejected.operation == Operation::UpdateStatus,
             };
             let write = recorded_write(&write, location, &[], Some(rejection));
-            self.histories.entry(name).or_default().add(write);
+            self.listed_writes.entry(name).or_default().add(write);
         }
         evaluated.map(drop)
     }
@@ -253,10 +254,10 @@ impl<'s> ReportBuilder<'s> {
             self.rule_results
                 .count_warnings(&evaluation, &object, location);
         }
-        self.histories
-            .entry(object.clone())
-            .or_default()
-            .add(recorded_write(write, location, &denials, rejection));
+        let listed = self.listed_writes.entry(object.clone()).or_default();
+        if !denials.is_empty() || is_rejected {
+            listed.add(recorded_write(write, location, &denials, rejection));
+        }
         Ok(Some(object))
     }
 
@@ -331,15 +332,15 @@ impl<'s> ReportBuilder<'s> {
         } else {
             ReleaseSet::default()
         };
-        let objects = u64::try_from(self.histories.len()).unwrap_or(u64::MAX);
-        let mut denied_objects: Vec<ObjectHistory> = self
-            .histories
+        let objects = u64::try_from(self.listed_writes.len()).unwrap_or(u64::MAX);
+        let mut denied_objects: Vec<DeniedWrites> = self
+            .listed_writes
             .into_iter()
-            .filter(|(_, history)| history.shown > 0)
-            .map(|(object, history)| ObjectHistory {
+            .filter(|(_, listed)| !listed.writes.is_empty())
+            .map(|(object, listed)| DeniedWrites {
                 object,
-                writes: history.writes,
-                omitted_writes: history.omitted,
+                writes: listed.writes,
+                omitted_writes: listed.omitted,
             })
             .collect();
         let omitted_objects = denied_objects.len().saturating_sub(MAX_OBJECTS);

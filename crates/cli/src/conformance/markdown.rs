@@ -1,9 +1,12 @@
 //! Renders the report as Markdown for the summary page of a CI job.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use super::diff::{DiffLine, Marker, diff_lines};
-use super::report::{ConformanceReport, RecordedWrite};
+use serde_json::Value;
+use similar::TextDiff;
+
+use super::report::{ConformanceReport, FieldChange, RecordedWrite};
 use crate::format::pluralize;
 use crate::result::rule_url;
 
@@ -17,7 +20,7 @@ const MAX_LINES: usize = 100;
 const MAX_CHARACTERS: usize = 200;
 
 impl ConformanceReport {
-    /// Renders the report as GitHub Flavored Markdown, with the first denied writes and without allowed ones.
+    /// Renders the report as GitHub Flavored Markdown, with the first denied writes.
     pub(crate) fn markdown(&self) -> String {
         let mut markdown = String::new();
         // Writing to a string cannot fail.
@@ -146,10 +149,9 @@ fn write_untested(report: &ConformanceReport, out: &mut String) -> fmt::Result {
 
 fn write_denied_writes(report: &ConformanceReport, out: &mut String) -> fmt::Result {
     let objects = report.denied_objects.iter();
-    let denied = objects.flat_map(|history| {
-        let writes = history.writes.iter();
-        let denied = writes.filter(|write| !write.is_allowed());
-        denied.map(|write| (&*history.object, write))
+    let denied = objects.flat_map(|object| {
+        let writes = object.writes.iter();
+        writes.map(|write| (&*object.object, write))
     });
     let mut shown = 0_u64;
     for (object, write) in denied.take(MAX_DENIED_WRITES) {
@@ -194,54 +196,34 @@ fn write_denied(object: &str, write: &RecordedWrite, out: &mut String) -> fmt::R
         writeln!(out, "- {}: {message} [{rule}]", denial.releases)?;
     }
     writeln!(out)?;
-    let Some(change) = &write.change else {
-        return Ok(());
-    };
-    let lines = diff_lines(change.field, &change.before, &change.after);
+    write_change(&write.change, out)
+}
+
+fn write_change(change: &FieldChange, out: &mut String) -> fmt::Result {
+    let [before, after] = [&change.before, &change.after].map(|value| yaml(change.field, value));
+    let diff = TextDiff::from_lines(&before, &after);
+    let mut diff = diff.unified_diff();
+    let lines = diff.context_radius(CONTEXT_LINES).to_string();
     if lines.is_empty() {
         return Ok(());
     }
-    // No line of the change can end the block: each starts with a marker, and a key or a JSON value follows.
+    // No line of the change can end the block: each starts with a marker.
     writeln!(out, "```diff")?;
-    let lines = with_context(&lines);
-    for line in lines.iter().take(MAX_LINES) {
-        match line {
-            Some(line) => {
-                let marker = match line.marker {
-                    Marker::Unchanged => ' ',
-                    Marker::Removed => '-',
-                    Marker::Added => '+',
-                };
-                writeln!(out, "{marker} {}", truncated(&line.text))?;
-            }
-            None => writeln!(out, "  ...")?,
-        }
+    for line in lines.lines().take(MAX_LINES) {
+        writeln!(out, "{}", truncated(line))?;
     }
-    if lines.len() > MAX_LINES {
+    if lines.lines().count() > MAX_LINES {
         writeln!(out, "  ...")?;
     }
     writeln!(out, "```\n")
 }
 
-/// Returns the changed lines with their context, and [`None`] for omitted lines.
-fn with_context(lines: &[DiffLine]) -> Vec<Option<&DiffLine>> {
-    let mut shown = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        let first = index.saturating_sub(CONTEXT_LINES);
-        let near = lines.iter().skip(first);
-        let near = near.take(
-            index
-                .saturating_sub(first)
-                .saturating_add(CONTEXT_LINES)
-                .saturating_add(1),
-        );
-        if near.clone().any(|line| line.marker != Marker::Unchanged) {
-            shown.push(Some(line));
-        } else if shown.last() != Some(&None) {
-            shown.push(None);
-        }
+/// Formats a field as YAML; empty if it is missing.
+fn yaml(field: &str, value: &Value) -> String {
+    if value.is_null() {
+        return String::new();
     }
-    shown
+    serde_yaml_ng::to_string(&BTreeMap::from([(field, value)])).unwrap_or_default()
 }
 
 fn rule_link(id: &str) -> String {

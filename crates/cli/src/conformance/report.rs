@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use managed_by::{Release, ReleaseSet};
+use managed_by::ReleaseSet;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(crate) struct ConformanceReport {
     /// Rules of this project that warn about status writes, which releases accept. They don't change the result.
     pub(crate) warnings: Vec<RuleWarning>,
     /// Objects with at least one denied or rejected write.
-    pub(crate) denied_objects: Vec<ObjectHistory>,
+    pub(crate) denied_objects: Vec<DeniedWrites>,
     /// Number of further objects with denied or rejected writes.
     pub(crate) omitted_objects: u64,
     /// Number of live objects that did not reach an end.
@@ -141,7 +141,7 @@ pub(crate) struct RuleResult {
     /// True for kube-apiserver's rules, false for this project's rules for custom resources.
     pub(crate) is_upstream: bool,
     /// Results, one per release.
-    pub(crate) results: Vec<ReleaseResult>,
+    pub(crate) results: Vec<RuleCounts>,
 }
 
 /// Warnings of a rule.
@@ -160,10 +160,10 @@ pub(crate) struct RuleWarning {
     pub(crate) first_write: String,
 }
 
-/// Result of a rule in a release.
+/// Result of a rule in a release, with the number of writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ReleaseResult {
+pub(crate) struct RuleCounts {
     /// Outcome of the rule.
     pub(crate) outcome: Outcome,
     /// Number of writes that exercised the rule.
@@ -187,10 +187,10 @@ pub(crate) enum Outcome {
     Denied,
 }
 
-/// The writes to an object.
+/// The denied and rejected writes to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ObjectHistory {
+pub(crate) struct DeniedWrites {
     /// Object name, such as `Job.batch team-a/pi`.
     pub(crate) object: String,
     /// Writes in recorded order.
@@ -216,11 +216,10 @@ pub(crate) struct RecordedWrite {
     /// Number of further writes that were rejected in the same way.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) repeated: u64,
-    /// Denials; empty if every release allows the write.
+    /// Denials; empty if every release allows the write, which the API server rejected.
     pub(crate) denials: Vec<Denial>,
-    /// Change of the written field, if the write is denied.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) change: Option<FieldChange>,
+    /// Change of the written field.
+    pub(crate) change: FieldChange,
 }
 
 /// Response of an API server that rejected a write.
@@ -339,7 +338,7 @@ impl ConformanceReport {
     }
 
     /// Returns the names of the profiles that the writes exercised completely in all releases to which the controller conforms.
-    pub(crate) fn passed_profiles(&self) -> impl Iterator<Item = &'static str> {
+    fn passed_profiles(&self) -> impl Iterator<Item = &'static str> {
         let conforms_to = self.conforms_to;
         let passed = self.profiles.iter().filter(move |profile| {
             !conforms_to.is_empty() && conforms_to.difference(profile.exercised_in).is_empty()
@@ -351,19 +350,6 @@ impl ConformanceReport {
     pub(crate) fn is_incomplete(&self) -> bool {
         let mut required = self.profiles.iter().filter(|profile| profile.is_required);
         self.unfinished > 0 || required.any(|profile| !profile.missing.is_empty())
-    }
-
-    /// Returns true if the newest evaluated release denies a write.
-    pub(crate) fn is_denied_by_newest(&self) -> bool {
-        let newest = self.releases.newest();
-        newest.is_some_and(|newest: Release| self.denied_by.contains(newest))
-    }
-}
-
-impl RecordedWrite {
-    /// Returns true if every release allows the write, and the API server did not reject it.
-    pub(crate) fn is_allowed(&self) -> bool {
-        self.denials.is_empty() && self.rejected.is_none()
     }
 }
 
@@ -383,7 +369,7 @@ impl RuleResult {
 }
 
 /// Formats as `✗ 2 of 12`, `✓ 12`, `untested` or `not in release`.
-impl fmt::Display for ReleaseResult {
+impl fmt::Display for RuleCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             outcome,

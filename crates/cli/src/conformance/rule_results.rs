@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use managed_by::{Enforcement, Evaluation, Finding, ReleaseSet, Rule, rules};
 
-use super::history::WriteLocation;
-use super::report::{Outcome, ReleaseResult, RuleResult, RuleWarning};
+use super::report::{Outcome, RuleCounts, RuleResult, RuleWarning};
+use super::writes::WriteLocation;
 
 /// Results of the rules that apply to a recorded kind, by the id of the rule.
 #[derive(Debug, Default)]
 pub(super) struct RuleResults {
     /// One result per release.
-    results: BTreeMap<&'static str, Vec<ReleaseResult>>,
+    results: BTreeMap<&'static str, Vec<RuleCounts>>,
     warnings: BTreeMap<&'static str, RuleWarning>,
 }
 
@@ -28,7 +28,7 @@ impl RuleResults {
             let results = self
                 .results
                 .entry(rule.id())
-                .or_insert_with(|| vec![ReleaseResult::default(); releases.iter().count()]);
+                .or_insert_with(|| vec![RuleCounts::default(); releases.iter().count()]);
             let denying = denials.iter().filter(|finding| finding.rule == rule);
             let denying = denying.fold(ReleaseSet::default(), |all, finding| {
                 all.union(finding.releases.unwrap_or_default())
@@ -81,7 +81,7 @@ impl RuleResults {
     }
 }
 
-impl ReleaseResult {
+impl RuleCounts {
     /// Counts a write to which the rule applies.
     fn count_write(&mut self, exists: bool, is_exercised: bool, is_denied: bool) {
         if !exists {

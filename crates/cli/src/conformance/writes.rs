@@ -1,4 +1,4 @@
-//! The history of an object in the report: its denied and rejected writes, with the allowed ones before them.
+//! The denied and rejected writes to an object.
 
 use std::fmt;
 
@@ -7,10 +7,8 @@ use serde_json::Value;
 
 use super::report::{Denial, FieldChange, RecordedWrite, Rejection};
 
-/// Maximum number of allowed writes in a history before each denied one.
-const MAX_ALLOWED_WRITES: usize = 10;
-/// Maximum number of denied writes in a history.
-const MAX_DENIED_WRITES: usize = 20;
+/// Maximum number of listed writes of an object.
+const MAX_WRITES: usize = 20;
 
 /// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,44 +50,30 @@ impl<'v> WriteObjects<'v> {
     }
 }
 
+/// Writes to an object that a release denies or the API server rejected.
 #[derive(Debug, Default)]
-pub(super) struct HistoryBuilder {
+pub(super) struct ListedWrites {
     pub(super) writes: Vec<RecordedWrite>,
     pub(super) omitted: u64,
-    pub(super) shown: usize,
 }
 
-impl HistoryBuilder {
-    /// Adds a write to the history within the limits, and drops the oldest allowed one if there are too many. A write that is
-    /// rejected like the one before it is only counted.
+impl ListedWrites {
+    /// Adds a denied or rejected write, up to the limit. A write that is rejected like the one before it is only counted.
     pub(super) fn add(&mut self, write: RecordedWrite) {
-        if write.is_allowed() {
-            let is_allowed = |write: &&RecordedWrite| write.is_allowed();
-            let allowed = self.writes.iter().rev().take_while(is_allowed).count();
-            if allowed >= MAX_ALLOWED_WRITES {
-                let first = self.writes.len().saturating_sub(allowed);
-                self.writes.remove(first);
-                self.omitted = self.omitted.saturating_add(1);
-            }
+        if let Some(last) = self.writes.last_mut()
+            && write.rejected.is_some()
+            && (&last.rejected, last.operation) == (&write.rejected, write.operation)
+        {
+            last.repeated = last.repeated.saturating_add(1);
+        } else if self.writes.len() < MAX_WRITES {
+            self.writes.push(write);
         } else {
-            if let Some(last) = self.writes.last_mut()
-                && write.rejected.is_some()
-                && (&last.rejected, last.operation) == (&write.rejected, write.operation)
-            {
-                last.repeated = last.repeated.saturating_add(1);
-                return;
-            }
-            self.shown = self.shown.saturating_add(1);
-            if self.shown > MAX_DENIED_WRITES {
-                self.omitted = self.omitted.saturating_add(1);
-                return;
-            }
+            self.omitted = self.omitted.saturating_add(1);
         }
-        self.writes.push(write);
     }
 }
 
-/// Describes a write for the report, with the changed field if it is denied or rejected.
+/// Describes a write for the report, with the changed field.
 pub(super) fn recorded_write(
     write: &WriteObjects<'_>,
     location: &WriteLocation,
@@ -118,11 +102,11 @@ pub(super) fn recorded_write(
         "spec"
     };
     let value = |object: &Value| object.get(field).cloned().unwrap_or_default();
-    let change = (!denials.is_empty() || rejected.is_some()).then(|| FieldChange {
+    let change = FieldChange {
         field,
         before: value(write.old),
         after: value(write.new),
-    });
+    };
     RecordedWrite {
         location: location.to_string(),
         time: location.time.clone(),
