@@ -21,7 +21,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crate
 
 .PHONY: demo test
 demo: setup annotated-policy.wasm ## Evaluate the requests in examples/ with the built policy
-	@$(XTASK) demo annotated-policy.wasm examples
+	@$(XTASK) demo annotated-policy.wasm
 
 test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/expected.ndjson ## Test the library, the module, the CLI and the Go modules
 	cargo test $(TEST_PACKAGES) --quiet
@@ -76,6 +76,12 @@ else \
 	$(XTASK) annotate $(word 2,$^) $(word 3,$^) $< $@; \
 fi
 endef
+
+# The requests in examples/ as AdmissionReviews, for kwctl and other programs.
+.PHONY: examples
+examples: target/examples ## Write the requests in examples/ as AdmissionReviews to target/examples
+target/examples: $(wildcard examples/* examples/*/*.y*ml) crates/testing/src/examples.rs | setup
+	@rm -rf $@ && $(XTASK) examples $@
 
 # Expected results for the differential tests: the library's verdicts on the examples, the test vectors, the recordings and some generated requests.
 target/expected.ndjson: $(RUST_SOURCES) xtask/src/expected.rs $(shell find examples crates/testing/src parity/src parity/vectors parity/traces -type f -not -path '*/target/*')
@@ -195,7 +201,7 @@ release-notes: # Print the changelog section for TAG
 E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue conformance status queues kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
 ONLY ?= $(E2E_SUITES)
 .PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible rust-controller-test publish-check
-e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)
+e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson target/examples ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)
 	@e2e/run $(ONLY)
 
 e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside Kubewarden's charts (needs docker, kind, helm, kubectl, kwctl, jq)
@@ -288,7 +294,7 @@ playground: playground-build ## Serve the playground on localhost, and rebuild i
 playground-test: playground-build target/expected.ndjson ## Test the playground in Chromium or BROWSER
 	cd crates/js/playground && npm test --silent
 
-playground-build: npm crates/js/playground/node_modules
+playground-build: npm target/examples crates/js/playground/node_modules
 	cd crates/js/playground && npm run --silent build
 
 # Build only the cdylib: if the crate is also built as an rlib, Cargo disables link-time optimization and the module is 20% larger. Visitors
@@ -384,9 +390,9 @@ go-tag: go/managedby/module.wasm # Commit the built policy on top of HEAD, and t
 
 SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## Fuzz the library for SECONDS (needs cargo-fuzz and jq)
+fuzz: target/examples ## Fuzz the library for SECONDS (needs cargo-fuzz and jq)
 	@mkdir -p fuzz/corpus/review
-	@for example in examples/*/*.json; do \
+	@for example in target/examples/*/*.json; do \
 		(echo '{}'; jq -c .request $$example) > fuzz/corpus/review/$$(basename $$example); \
 	done
 	cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run review -- -max_total_time=$(SECONDS) -max_len=65536

@@ -14,12 +14,12 @@ setup_file() {
 teardown_file() { stop_all; }
 setup() { cd "$BATS_TEST_TMPDIR"; }
 
-CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
+CHANGED=$ROOT/examples/manifests/review.json
 
 # server.bats evaluates all examples with PolicyServer, which uses the same code as kwctl.
 @test "run: the first example in each directory gets the expected response" {
   count=0
-  for file in "$ROOT"/examples/*/01-*.json; do
+  for file in "$ROOT"/target/examples/*/01-*.json; do
     example=${file%.json} settings=()
     [ ! -e "$example.settings.yml" ] || settings=(-s "$example.settings.yml")
     diff <(jq -S .response "$file") <(kwctl run -r "$file" "${settings[@]}" "$MODULE" 2>/dev/null | jq -S .)

@@ -3,7 +3,7 @@ load lib
 
 EXPECTED_RESULTS=${EXPECTED_RESULTS:-$ROOT/target/expected.ndjson}
 MANIFESTS=(management worker hybrid namespace)
-CHANGED=$ROOT/examples/field/10-field-changed-after-creation.json
+CHANGED=$ROOT/examples/manifests/review.json
 
 setup_file() {
   require_programs policy-server curl jq openssl python3
@@ -61,7 +61,7 @@ assert_response() { post "$1" "$2" --fail | jq -e ".response | $3"; }
 @test "policy groups: a denial's message is a cause, warnings and annotations are dropped, and the log has the use of an exemption" {
   jq -n --argjson policy "$(policy_in_protect_mode '{"role": "worker", "exempt": {"users": ["ana"]}}')" '
     {single: $policy, group: {policies: {ours: ($policy | del(.policyMode))}, expression: "ours()", message: "rejected by the group"}}' | start_policy_server groups
-  cp "$ROOT/examples/cluster-specific/09-worker-delegated.json" ana.json
+  cp "$ROOT/target/examples/cluster-specific/09-worker-delegated.json" ana.json
   sed 's/"ana"/"ben"/' ana.json >ben.json
   assert_response groups/validate/single @ben.json '(.allowed | not) and .status.code == 403 and (.status.message | contains("[managed-by/delegation]")) and .auditAnnotations.denied != null'
   assert_response groups/validate/group @ben.json '(.allowed | not) and .status.code == null and .status.message == "rejected by the group" and .auditAnnotations == null and

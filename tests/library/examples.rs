@@ -1,5 +1,6 @@
 //! The responses in `examples/`. `UPDATE_EXPECT=1 cargo test --test library examples::` updates them.
 
+use std::collections::BTreeMap;
 use std::{env, fs};
 
 use managed_by_testing::{examples, root};
@@ -13,20 +14,16 @@ fn each_example_contains_the_policy_response() {
     assert!(examples.len() > 50);
     for example in examples {
         let response = review(&example.request, &example.settings);
-        let response = response.response(&example.request["uid"]);
         if is_update {
-            let file = root(format!("examples/{}.json", example.name));
+            let file = root(format!("examples/{}.yaml", example.name));
             let text = fs::read_to_string(&file).unwrap();
-            let request = text.split(",\n  \"response\": ").next().unwrap();
-            let request = request.trim_end().trim_end_matches("\n}");
-            let response = format!("{response:#}").replace('\n', "\n  ");
-            fs::write(
-                file,
-                format!("{request},\n  \"response\": {response}\n}}\n"),
-            )
-            .unwrap();
+            let (header, objects) = text.split_once("\n---\n").unwrap();
+            let header = header.split("\nresponse:").next().unwrap();
+            let response = BTreeMap::from([("response", response)]);
+            let response = serde_yaml_ng::to_string(&response).unwrap();
+            fs::write(file, format!("{header}\n{response}---\n{objects}")).unwrap();
         } else {
-            assert_eq!(response, example.response, "{}", example.name);
+            assert_eq!(Some(response), example.response, "{}", example.name);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `make demo`: reviews the example requests with the built policy and prints the responses.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use anyhow::Result;
 use managed_by_testing::Policy;
@@ -9,14 +8,14 @@ use managed_by_testing::examples::{self, Example};
 use managed_by_testing::library::ValidationResponse;
 use serde_json::Value;
 
-/// Writes each request of a directory with the policy's response, and the numbers of allowed and denied requests.
+/// Writes each example request with the policy's response, and the numbers of allowed and denied requests.
 ///
 /// # Errors
-/// If the directory cannot be read, the policy fails, or the output cannot be written.
-pub(crate) fn run(out: &mut impl Write, policy: &Policy, directory: &Path) -> Result<()> {
+/// If an example cannot be read, the policy fails, or the output cannot be written.
+pub(crate) fn run(out: &mut impl Write, policy: &Policy) -> Result<()> {
     let (mut allowed, mut denied) = (0_usize, 0_usize);
     let mut topic = String::new();
-    for example in examples::read(directory)? {
+    for example in examples::all()? {
         if topic != example.topic() {
             example.topic().clone_into(&mut topic);
             writeln!(out, "{}\n", paint("1;4", &topic))?;

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_testing::metadata::{self, Metadata};
-use managed_by_testing::{Policy, readme};
+use managed_by_testing::{Policy, examples, readme};
 
 #[derive(Parser)]
 #[command(about)]
@@ -39,8 +39,11 @@ enum Command {
     Demo {
         /// Annotated module
         module: PathBuf,
-        /// Directory with a directory of requests for each topic
-        examples: PathBuf,
+    },
+    /// Write the example requests for kwctl, with their settings
+    Examples {
+        /// Directory to write to
+        directory: PathBuf,
     },
     /// Add Kubewarden's metadata to a module, like `kwctl annotate`
     Annotate {
@@ -82,10 +85,11 @@ enum Command {
 
 fn main() -> Result<()> {
     match Command::parse() {
-        Command::Demo { module, examples } => {
+        Command::Demo { module } => {
             let policy = Policy::load(&read(&module)?)?;
-            demo::run(&mut anstream::stdout().lock(), &policy, &examples)
+            demo::run(&mut anstream::stdout().lock(), &policy)
         }
+        Command::Examples { directory } => examples::write(&directory),
         Command::Annotate {
             metadata,
             usage,

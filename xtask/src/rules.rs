@@ -27,7 +27,7 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 /// If an example of a rule is not JSON or is not rejected, or a partly generated page cannot be read or lacks its marks.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let index = format!(
-        "<!-- Generated from the code: make generate -->\n\n# Rules\n\nThis table lists the rules in the order in which the policy reports them. The [glossary](../reference/glossary.md) explains the terms. The examples on each page have only the fields that the rule reads.\n[examples/](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) has complete requests for kwctl.\n\n{}",
+        "<!-- Generated from the code: make generate -->\n\n# Rules\n\nThis table lists the rules in the order in which the policy reports them. The [glossary](../reference/glossary.md) explains the terms. The examples on each page have only the fields that the rule reads.\n[examples/](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) has complete requests, which `make examples` writes for kwctl.\n\n{}",
         table()?
     );
     let mut files = vec![Generated::new("docs/rules/README.md", index)];

@@ -71,7 +71,7 @@ async function serve() {
 /** Returns the requests of `examples/` as inputs of the page. */
 async function examples() {
   const { kinds } = await import("managed-by");
-  const folder = join(root, "examples");
+  const folder = join(root, "target/examples");
   const topics = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const paths = topics.sort().flatMap((topic) => readdirSync(join(folder, topic)).filter((name) => name.endsWith(".json")).sort().map((name) => join(folder, topic, name)));
   const requests = paths.map((path) => ({ path, request: JSON.parse(readFileSync(path, "utf8")).request }));
