@@ -10,8 +10,8 @@ use crate::kind::{Kind, kinds};
 use crate::rule::Check;
 use crate::rule::job_status::{conditions, counters, indexes, times, uncounted};
 use crate::rule::{
-    Context, Findings, custom_status, delegation, job_conventions, job_spec, managed_by, manifest,
-    pods, status_writer,
+    Context, Findings, delegation, job_conventions, job_spec, managed_by, pods, status,
+    status_writer,
 };
 use crate::settings::{Settings, SettingsErrors};
 
@@ -40,7 +40,7 @@ macro_rules! catalog {
             )*
             #[cfg(feature = "manifests")]
             if !version_dependent_only {
-                manifest::run(context, &mut findings);
+                crate::rule::manifest::run(context, &mut findings);
             }
             Ok(findings.list)
         }
@@ -102,18 +102,18 @@ catalog! {
     job_conventions::UNKNOWN_FIELD,
     status_writer::DELEGATED,
     status_writer::BUILTIN,
-    custom_status::outcome::CHANGED,
-    custom_status::outcome::SUCCEEDED_AND_FAILED,
-    custom_status::outcome::TERMINAL_STATE,
-    custom_status::outcome::EXCLUSIVE,
-    custom_status::counters::NEGATIVE,
-    custom_status::counters::DECREASED,
-    custom_status::times::COMPLETION_TIME_BEFORE_START_TIME,
-    custom_status::times::UNFINISHED_WITH_COMPLETION_TIME,
-    custom_status::times::FINISHED_WITHOUT_COMPLETION_TIME,
+    status::outcome::CHANGED,
+    status::outcome::SUCCEEDED_AND_FAILED,
+    status::outcome::TERMINAL_STATE,
+    status::outcome::EXCLUSIVE,
+    status::counters::NEGATIVE,
+    status::counters::DECREASED,
+    status::times::COMPLETION_TIME_BEFORE_START_TIME,
+    status::times::UNFINISHED_WITH_COMPLETION_TIME,
+    status::times::FINISHED_WITHOUT_COMPLETION_TIME,
     pods::DELEGATED_OWNER,
-    manifest::IMMUTABLE_FIELD,
-    manifest::UNKNOWN_FIELD,
+    job_spec::IMMUTABLE_FIELD,
+    managed_by::UNKNOWN_FIELD,
 }
 
 /// Returns all rules. kube-apiserver's rules are first, in its order: the spec (`validateJobSpec`, `ValidateJobSpecUpdate`), then

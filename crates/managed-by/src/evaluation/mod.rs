@@ -11,7 +11,7 @@ use crate::description::{Enforcement, Rule};
 use crate::finding::ErrorType;
 use crate::release::{Release, ReleaseSet};
 use crate::request::AdmissionRequest;
-use crate::rule::manifest;
+use crate::rule::managed_by;
 use crate::unchecked::Unchecked;
 use crate::verdict::{RuleResults, Verdict, merge_verdicts};
 
@@ -274,7 +274,7 @@ impl Finding {
 
     /// Returns true if the finding is about the name of a field, and not about its value. Then the suggestion replaces the name.
     pub fn is_about_key(&self) -> bool {
-        *self.rule == manifest::UNKNOWN_FIELD.rule
+        *self.rule == managed_by::UNKNOWN_FIELD.rule
     }
 }
 

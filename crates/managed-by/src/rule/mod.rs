@@ -1,15 +1,16 @@
 //! Rules: one module per rule family. Each rule's documentation page (`.md`) is next to its check. [`crate::catalog`] lists the
 //! checks and runs them.
 
-pub(crate) mod custom_status;
 pub(crate) mod delegation;
 pub(crate) mod job_conventions;
 pub(crate) mod job_spec;
 pub(crate) mod job_status;
 pub(crate) mod managed_by;
+#[cfg(feature = "manifests")]
 pub(crate) mod manifest;
 mod owner;
 pub(crate) mod pods;
+pub(crate) mod status;
 pub(crate) mod status_writer;
 #[cfg(all(test, feature = "coverage"))]
 mod tests;
@@ -26,9 +27,9 @@ use crate::release::Release;
 use crate::request::{AdmissionRequest, Change};
 use crate::settings::{Settings, SettingsErrors};
 use crate::upstream::go;
-use custom_status::CustomStatusChange;
 use job_conventions::conditions::ChangedConditions;
 use job_status::{ChangedFields, JobStatusChange};
+use status::CustomStatusChange;
 
 /// A rule with its implementation.
 pub(crate) struct Check {

@@ -1,4 +1,7 @@
-//! `job-spec/...`: kube-apiserver's checks on the spec of a Job that depend on its status.
+//! `job-spec/...`: kube-apiserver's checks on updates of a Job's spec.
+
+#[cfg(feature = "manifests")]
+pub(crate) mod immutable_field;
 
 use crate::description::{Enforcement, Rule, Upstream};
 use crate::finding::{BadValue, FieldError};
@@ -7,8 +10,6 @@ use crate::object::job::{ConditionTypes, Job};
 use crate::object::template::{has_same_affinity, has_same_directives};
 use crate::release::Release;
 use crate::request::Change;
-#[cfg(feature = "manifests")]
-use crate::rule::manifest::is_status_known;
 use crate::rule::{Check, CheckFn, Context, Findings};
 
 pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
@@ -26,6 +27,17 @@ pub(crate) static SCHEDULING_DIRECTIVES: Check = Check::new(
 .exercised_when_change(|change| {
     SuspendedJobUpdate::from_change(change).is_some_and(|job| job.changes_template())
 });
+
+pub(crate) static IMMUTABLE_FIELD: Check = Check::new(
+    Rule::upstream(
+        "job-spec/immutable-field",
+        include_str!("immutable-field.md"),
+        Upstream::in_function("ValidateJobSpecUpdate (pkg/apis/batch/validation)"),
+    )
+    .for_jobs()
+    .for_manifests(),
+    CheckFn::Manifest,
+);
 
 /// Update of the main resource of a Job that is suspended in the stored object.
 pub(crate) struct SuspendedJobUpdate<'a> {
@@ -65,7 +77,9 @@ impl<'a> SuspendedJobUpdate<'a> {
 fn lacks_status(context: &Context<'_>) -> bool {
     let manifests = context.request.source.manifests();
     let old = manifests.and_then(|manifests| manifests.old);
-    old.is_some_and(|old| !is_status_known(&serde_json::from_str(old).unwrap_or_default()))
+    old.is_some_and(|old| {
+        !immutable_field::is_status_known(&serde_json::from_str(old).unwrap_or_default())
+    })
 }
 
 #[cfg(not(feature = "manifests"))]

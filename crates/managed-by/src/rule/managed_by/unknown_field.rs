@@ -23,7 +23,7 @@ const WRONG_LOCATIONS: [&[&str]; 5] = [
 /// Returns an error for each field of an object that was probably meant to be its `managedBy`. Skips labels and annotations, and
 /// objects that don't change. For a kind from `custom_kinds`, whose other fields are unknown, finds only siblings that differ in case,
 /// `-` or `_`.
-pub(super) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<FieldError<'static>> {
+pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<FieldError<'static>> {
     let is_unchanged = texts.old == Some(texts.object);
     if is_unchanged || matches!(context.change, Change::UpdateStatus { .. }) {
         return Vec::new();

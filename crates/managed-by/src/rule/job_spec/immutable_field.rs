@@ -12,11 +12,11 @@ use crate::request::{Change, ManifestTexts};
 
 /// Result of comparing two manifests.
 #[derive(Default)]
-pub(super) struct Comparison {
+pub(crate) struct Comparison {
     /// kube-apiserver's errors, in its order.
-    pub(super) errors: Vec<FieldError<'static>>,
+    pub(crate) errors: Vec<FieldError<'static>>,
     /// Paths of the changes that kube-apiserver may accept or reject.
-    pub(super) undecided: Vec<&'static str>,
+    pub(crate) undecided: Vec<&'static str>,
 }
 
 /// Effect of a change on the stored object.
@@ -80,7 +80,7 @@ const DIRECTIVES: [(&str, &[&str]); 2] = [
 ];
 
 /// Compares the fields of a Job that an update must not change, except `managedBy`, which has a rule of its own.
-pub(super) fn compare(
+pub(crate) fn compare(
     kind: &Kind<'_>,
     change: &Change<Object<'_>>,
     texts: ManifestTexts<'_>,
