@@ -113,7 +113,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   diff expected made
 }
 
-# docs/reference/settings.md and docs/reference/responses.md
+# crates/managed-by/src/settings/reference.md and docs/reference/responses.md
 @test "writers: a user who is not listed may not write the status of a delegated Job" {
   remove_policies
   kubectl create clusterrole job-status --verb=get,patch --resource=jobs,jobs/status
@@ -135,7 +135,7 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   assert_prints status-writer/delegated count_annotation exempted
 }
 
-# deploy/worker.yml and docs/reference/settings.md
+# deploy/worker.yml and crates/managed-by/src/settings/reference.md
 @test "worker: the Job controller is never denied" {
   remove_policies
   kubectl create namespace team-jobs

@@ -117,10 +117,14 @@ var errPrinted = errors.New("managedby: only the printed form of the value is kn
 
 var _ json.Marshaler = printed("")
 
-// URL returns the URL of the rule's page.
+// URL returns the URL of the rule's page at the tag of this version. The page is in the directory of the rule's family.
 func (f Finding) URL() string {
-	return "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/" + f.Rule + ".md"
+	family, name, _ := strings.Cut(f.Rule, "/")
+	return pages + strings.ReplaceAll(family, "-", "_") + "/" + name + ".md"
 }
+
+// pages is the directory with a directory for each family of rules.
+const pages = "https://github.com/managed-by-policy/managed-by-policy/blob/v" + Version + "/crates/managed-by/src/rule/"
 
 // Denial is the response of some releases to a denied request.
 type Denial struct {

@@ -28,7 +28,7 @@ type Option func(*Policy) error
 func (Option) TestOption() {}
 
 // WithSettings sets the policy's settings as JSON or YAML, by default {}. They have the same keys as in a Kubewarden manifest:
-// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/reference/settings.md. For invalid settings, New returns an error with
+// https://managed-by-policy.github.io/managed-by-policy/reference/settings.html. For invalid settings, New returns an error with
 // the problems, at most 50.
 //
 // Only [Policy.Review] uses the key kubernetes_version. The other methods evaluate the releases in [WithReleases].

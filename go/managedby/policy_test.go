@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -140,8 +141,21 @@ func TestFindingFields(t *testing.T) {
 			got.Type != test.kind || got.Detail != test.detail || got.Suggestion != "" || got.Error(test.release) != test.text {
 			t.Errorf("%s: got finding %+v, want error type %s and message %q", test.release, got, test.kind, test.text)
 		}
-		if want := "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/start-time-changed.md"; got.URL() != want {
-			t.Errorf("%s: URL() = %q, want %q", test.release, got.URL(), want)
+	}
+}
+
+// TestURL checks that the URL of each rule leads to its page. Pages of other rules would have another path.
+func TestURL(t *testing.T) {
+	pages, err := filepath.Glob("../../crates/managed-by/src/rule/*/*.md")
+	if err != nil || len(pages) < 50 {
+		t.Fatalf("got %d pages, %v", len(pages), err)
+	}
+	for _, page := range pages {
+		name := strings.TrimSuffix(filepath.Base(page), ".md")
+		rule := strings.ReplaceAll(filepath.Base(filepath.Dir(page)), "_", "-") + "/" + name
+		want := "https://github.com/managed-by-policy/managed-by-policy/blob/v" + managedby.Version + strings.TrimPrefix(filepath.ToSlash(page), "../..")
+		if got := (managedby.Finding{Rule: rule}).URL(); got != want {
+			t.Errorf("%s: URL() = %q, want %q", rule, got, want)
 		}
 	}
 }

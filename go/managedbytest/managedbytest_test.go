@@ -54,7 +54,7 @@ func TestAssertions(t *testing.T) {
 			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.AllReleases())
 		}, `Update of the status of Job default/pi:
     Kubernetes 1.31 to 1.37: Job.batch "pi" is invalid: status.ready: Invalid value: 1: cannot set more ready pods than active
-    job-status/ready-exceeds-active: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/ready-exceeds-active.md`, ""},
+    job-status/ready-exceeds-active: https://github.com/managed-by-policy/managed-by-policy/blob/v` + managedby.Version + `/crates/managed-by/src/rule/job_status/ready-exceeds-active.md`, ""},
 		{"a status that a release accepts", func(t managedbytest.T) bool {
 			return managedbytest.AssertStatusUpdate(t, none, tooReady, managedby.Releases{managedby.V1_30})
 		}, "", ""},
@@ -251,6 +251,6 @@ func ExampleAssertStatusUpdate() {
 	// false
 	// Update of the status of Job default/pi:
 	//     Kubernetes 1.30: Job.batch "pi" is invalid: [status.conditions: Invalid value: cannot set SuccessCriteriaMet to NonIndexed Job, status.conditions: Invalid value: cannot set SuccessCriteriaMet=True for Job without SuccessPolicy]
-	//     job-status/success-criteria-met-non-indexed: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/success-criteria-met-non-indexed.md
-	//     job-status/success-criteria-met-without-success-policy: https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules/job-status/success-criteria-met-without-success-policy.md
+	//     job-status/success-criteria-met-non-indexed: https://github.com/managed-by-policy/managed-by-policy/blob/v0.1.0/crates/managed-by/src/rule/job_status/success-criteria-met-non-indexed.md
+	//     job-status/success-criteria-met-without-success-policy: https://github.com/managed-by-policy/managed-by-policy/blob/v0.1.0/crates/managed-by/src/rule/job_status/success-criteria-met-without-success-policy.md
 }

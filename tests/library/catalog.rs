@@ -1,7 +1,11 @@
 //! The accepted and rejected example in each rule's documentation, with each enforcement level.
 
-use managed_by::{Example, Rule, rule as find, rules};
+use managed_by::{
+    Example, FILES_URL, Rule, SETTINGS_REFERENCE, queue_rule, rule as find, rules,
+    with_absolute_links,
+};
 use managed_by_testing::library::{ValidationResponse, validate_example};
+use managed_by_testing::root;
 use serde_json::{Value, from_str};
 
 fn validate(rule: &Rule, example: &Example) -> ValidationResponse {
@@ -84,4 +88,33 @@ fn rule_ids_are_unique_and_kebab_case() {
         assert_eq!(format!("{rule:?}"), rule.id());
     }
     assert_eq!(find("managed-by/none"), None);
+}
+
+/// The links that tools print lead to files of the printing version: to its tag, and to files in this repository.
+#[test]
+fn printed_links_lead_to_files_of_this_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    let repository = "https://github.com/managed-by-policy/managed-by-policy";
+    assert_eq!(FILES_URL, format!("{repository}/blob/v{version}"));
+    let rules = || rules().iter().copied().chain([queue_rule()]);
+    let texts = rules().map(|rule| with_absolute_links(rule.documentation().text));
+    let other = rules().flat_map(|rule| {
+        let docs = rule.documentation();
+        [docs.title, docs.fix].map(str::to_owned)
+    });
+    let settings = SETTINGS_REFERENCE.iter();
+    let settings = settings.map(|key| with_absolute_links(key.text));
+    let texts: Vec<_> = texts.chain(other).chain(settings).collect();
+    let in_texts = texts.iter().flat_map(|text| text.split("](").skip(1));
+    let in_texts = in_texts.filter_map(|link| Some(link.split_once(')')?.0.to_owned()));
+    let mut count = 0;
+    for link in in_texts.chain(rules().map(Rule::page_url)) {
+        assert!(link.starts_with("https://"), "{link}");
+        if let Some(file) = link.strip_prefix(FILES_URL) {
+            let path = file.split('#').next().unwrap();
+            assert!(root(path.trim_start_matches('/')).is_file(), "{link}");
+            count += 1;
+        }
+    }
+    assert!(count > rules().count(), "{count}");
 }

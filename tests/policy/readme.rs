@@ -22,12 +22,14 @@ fn ci_runs_the_first_commands_of_the_readme() {
     assert_eq!(ran, commands);
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Links are relative in the repository, and absolute where a README is published.
 #[test]
 fn links_are_relative_until_published() {
     for path in ["README.md", "pods/README.md"] {
         let readme = fs::read_to_string(root(path)).unwrap();
-        for base in ["managed-by-policy/blob/main/", "raw.githubusercontent.com"] {
+        for base in ["managed-by-policy/blob/", "raw.githubusercontent.com"] {
             assert!(!readme.contains(base), "{path} has absolute links: {base}");
         }
         let files = readme::linked_files(path).unwrap();
@@ -35,7 +37,7 @@ fn links_are_relative_until_published() {
         let published = readme::with_absolute_links(path).unwrap();
         for file in files {
             assert!(root(&file).exists(), "{path}: {file} does not exist");
-            assert!(published.contains(&format!("/main/{file}")), "{file}");
+            assert!(published.contains(&format!("/v{VERSION}/{file}")), "{file}");
         }
         for link in published.split("](").skip(1) {
             assert!(link.starts_with("https://"), "{path}: {link:.40}");
@@ -44,10 +46,12 @@ fn links_are_relative_until_published() {
     let published = readme::with_absolute_links("README.md").unwrap();
     let repository = "managed-by-policy/managed-by-policy";
     for link in [
-        format!("(https://github.com/{repository}/blob/main/docs/README.md)"),
-        format!("(https://github.com/{repository}/blob/main/.github/SECURITY.md#how-it-fails)"),
+        format!("(https://github.com/{repository}/blob/v{VERSION}/docs/README.md)"),
         format!(
-            "(https://raw.githubusercontent.com/{repository}/main/docs/pictures/first-screen.svg)"
+            "(https://github.com/{repository}/blob/v{VERSION}/.github/SECURITY.md#how-it-fails)"
+        ),
+        format!(
+            "(https://raw.githubusercontent.com/{repository}/v{VERSION}/docs/pictures/first-screen.svg)"
         ),
     ] {
         assert!(published.contains(&link), "{link}");

@@ -238,7 +238,8 @@ impl Finding {
             write!(text, " by {}", releases(&self.releases)?)?;
         }
         if !rule.is_empty() {
-            write!(text, " ([`{rule}`](../rules/{rule}.md))")?;
+            let page = managed_by::rule(rule).context(rule.clone())?.page_path();
+            write!(text, " ([`{rule}`](../../{page}))")?;
         }
         write!(text, ": `{}`", message.replace('`', "'"))?;
         Ok(text)

@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn generated_files_are_up_to_date() {
         let files = all().unwrap();
-        assert!(files.len() > 50, "{}", files.len());
+        assert!(files.len() > 15, "{}", files.len());
         for Generated { path, text } in files {
             expect_file![root(path)].assert_eq(&text);
         }
@@ -80,9 +80,8 @@ mod tests {
     /// `.gitattributes` marks the files that are generated completely. The others have handwritten parts.
     #[test]
     fn generated_files_are_marked() {
-        const PARTLY: [&str; 9] = [
+        const PARTLY: [&str; 8] = [
             "artifacthub-pkg.yml",
-            "docs/SUMMARY.md",
             "docs/explanation/cel.md",
             "docs/reference/conformance.md",
             "docs/reference/job-status.md",

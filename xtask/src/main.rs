@@ -6,6 +6,7 @@
 )]
 
 mod artifacthub;
+mod book;
 mod chart;
 mod chart_data;
 mod chart_values;
@@ -76,6 +77,13 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Build the site of the documentation, and check its links
+    Book {
+        /// Program `mdbook`
+        mdbook: PathBuf,
+        /// File with a line about the match conditions for each rule
+        webhook_calls: PathBuf,
+    },
     /// Set the version of the project in all files that are not generated
     SetVersion {
         /// For example 0.2.0
@@ -114,6 +122,10 @@ fn main() -> Result<()> {
         }
         Command::Generate { check: true } => generated::check(generators::all()?),
         Command::Generate { check: false } => generators::write(),
+        Command::Book {
+            mdbook,
+            webhook_calls,
+        } => book::build(&mdbook, &read_text(&webhook_calls)?),
         Command::SetVersion { version } => generated::write(version::set(&version)?),
     }
 }

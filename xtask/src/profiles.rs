@@ -40,8 +40,9 @@ fn sections() -> Result<String> {
         }
         writeln!(text, "\n| rule | requirement |\n| --- | --- |")?;
         for id in profile.rules {
-            let title = rule(id).context(*id)?.documentation().title;
-            writeln!(text, "| [`{id}`](../rules/{id}.md) | {title} |")?;
+            let rule = rule(id).context(*id)?;
+            let (page, title) = (rule.page_path(), rule.documentation().title);
+            writeln!(text, "| [`{id}`](../../{page}) | {title} |")?;
         }
     }
     text.push('\n');

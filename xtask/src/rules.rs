@@ -1,4 +1,4 @@
-//! Generates the reference of the rules: a page for each in `docs/rules/`, their index, and their entries in the site's contents.
+//! Generates the reference of the rules: a page for each on the site, their index, and the table of the rules that CEL enforces.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,6 +10,7 @@ use managed_by_testing::read;
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
+use crate::book::Page;
 use crate::generated::{Generated, replace_between_marks};
 
 /// URL of the playground.
@@ -18,29 +19,34 @@ const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/
 /// Page with the table of the rules that the policies in CEL enforce.
 const CEL: &str = "docs/explanation/cel.md";
 
-/// Table of contents of the documentation.
-const CONTENTS: &str = "docs/SUMMARY.md";
+/// Page about the rules. On the site, the table of all rules follows its text.
+pub(crate) const INDEX: &str = "docs/reference/rules.md";
 
-/// Generates the pages of all rules, their index, the table of contents, and the table of the rules that CEL enforces.
+/// Generates the table of the rules that CEL enforces.
 ///
 /// # Errors
-/// If an example of a rule is not JSON or is not rejected, or a partly generated page cannot be read or lacks its marks.
+/// If the page cannot be read or lacks its marks.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
-    let index = format!(
-        "<!-- Generated from the code: make generate -->\n\n# Rules\n\nThis table lists the rules in the order in which the policy reports them. The [glossary](../reference/glossary.md) explains the terms. The examples on each page have only the fields that the rule reads.\n[examples/](https://github.com/managed-by-policy/managed-by-policy/tree/main/examples) has complete requests, which `make examples` writes for kwctl.\n\n{}",
-        table()?
-    );
-    let mut files = vec![Generated::new("docs/rules/README.md", index)];
-    for rule in documented_rules() {
-        files.push(Generated::new(
-            format!("docs/rules/{}.md", rule.id()),
-            page(rule)?,
-        ));
-    }
-    files.push(Generated::new(CONTENTS, contents()?));
     let page = replace_between_marks(&read(CEL)?, "rules", &cel_table()?)?;
-    files.push(Generated::new(CEL, page));
-    Ok(files)
+    Ok(vec![Generated::new(CEL, page)])
+}
+
+/// Generates the pages of all rules for the site: their text, source, default, and the response to the rejected example. `webhook_calls`
+/// has a line for each rule: its id, a tab, and when the API server calls the webhook. The test `conditions` writes it.
+///
+/// # Errors
+/// If an example of a rule is not JSON or is not rejected.
+pub(crate) fn pages(webhook_calls: &str) -> Result<Vec<Page>> {
+    let calls = webhook_calls.lines().filter_map(|row| row.split_once('\t'));
+    let calls: BTreeMap<_, _> = calls.collect();
+    let pages = documented_rules().map(|rule| {
+        Ok(Page {
+            path: rule.page_path(),
+            target: format!("rules/{}.md", rule.id()),
+            text: page(rule, calls.get(rule.id()).copied())?,
+        })
+    });
+    pages.collect()
 }
 
 /// Lists the rules in CEL and those that only the module enforces, by family. Excludes the rules about manifests, which neither of the
@@ -81,25 +87,8 @@ pub(crate) fn rejection(rule: &Rule) -> Result<ValidationResponse> {
 }
 
 /// Returns the rules in the catalog, and the one that only the pods policy has.
-fn documented_rules() -> impl Iterator<Item = &'static Rule> {
+pub(crate) fn documented_rules() -> impl Iterator<Item = &'static Rule> {
     rules().iter().copied().chain([queue_rule()])
-}
-
-/// Replaces the entries of the rules in the table of contents.
-fn contents() -> Result<String> {
-    let mut text = String::new();
-    for line in read(CONTENTS)?
-        .lines()
-        .filter(|line| !line.starts_with("  - "))
-    {
-        writeln!(text, "{line}")?;
-        if line.ends_with("(rules/README.md)") {
-            for rule in documented_rules() {
-                writeln!(text, "  - [{0}](rules/{0}.md)", rule.id())?;
-            }
-        }
-    }
-    Ok(text)
 }
 
 /// Describes the default level of a rule.
@@ -144,8 +133,8 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
     custom.any(|kind| rule.applies_to(kind))
 }
 
-/// Writes the index: a table of rules with links to their pages.
-fn table() -> Result<String> {
+/// Returns a table of the rules with links to their pages.
+pub(crate) fn table() -> Result<String> {
     let mut text =
         "| rule | default | description | source |\n| --- | --- | --- | --- |\n".to_owned();
     for rule in documented_rules() {
@@ -154,13 +143,16 @@ fn table() -> Result<String> {
             (true, false) => "kube-apiserver",
             (false, _) => "this project",
         };
-        let id = rule.id();
+        let (id, page) = (rule.id(), rule.page_path());
         let default = match rule.default_enforcement().as_str() {
             _ if rule.prevents_bypass() => "warn, or deny (see the page)",
             level => level,
         };
         let title = rule.documentation().title;
-        writeln!(text, "| [`{id}`]({id}.md) | {default} | {title} | {from} |")?;
+        writeln!(
+            text,
+            "| [`{id}`](../../{page}) | {default} | {title} | {from} |"
+        )?;
     }
     Ok(text)
 }
@@ -206,28 +198,12 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Returns the line about the manifests' match conditions. The test `conditions` writes the table, after the first of the two runs in
-/// `make generate`, so a new rule has no row yet.
-fn match_conditions(rule: &Rule) -> Result<String> {
-    if *rule == *queue_rule() {
-        return Ok(
-            "- The API server calls the webhook only for workloads for MultiKueue with a queue\n"
-                .to_owned(),
-        );
-    }
-    let table = read("docs/rules/webhook-calls.tsv")?;
-    let mut rows = table.lines().filter_map(|row| row.split_once('\t'));
-    let row = rows.find(|(id, _)| *id == rule.id());
-    let (_, text) = row.unwrap_or(("", "No row in webhook-calls.tsv: run `make generate`."));
-    Ok(format!("- {text}\n"))
-}
-
 /// Writes the page of a rule.
-fn page(rule: &Rule) -> Result<String> {
+fn page(rule: &Rule, webhook_calls: Option<&str>) -> Result<String> {
     let docs = rule.documentation();
     let response = rejection(rule)?;
     let mut text = format!(
-        "<!-- Generated from the code: make generate -->\n\n# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
+        "# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
         rule.id(),
         docs.title,
         docs.text,
@@ -235,7 +211,14 @@ fn page(rule: &Rule) -> Result<String> {
         default_level(rule),
         rule.source(),
     );
-    text.push_str(&match_conditions(rule)?);
+    if *rule == *queue_rule() {
+        text.push_str(
+            "- The API server calls the webhook only for workloads for MultiKueue with a queue\n",
+        );
+    }
+    if let Some(calls) = webhook_calls {
+        writeln!(text, "- {calls}")?;
+    }
     if rule.is_upstream() && is_for_custom_kinds(rule) {
         text.push_str("- Source for custom kinds: this project\n");
     }
@@ -283,4 +266,30 @@ fn page(rule: &Rule) -> Result<String> {
         )?;
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::pages;
+
+    #[test]
+    fn page_has_the_text_the_facts_and_the_examples() {
+        let calls = "managed-by/reserved\tIt calls the webhook";
+        let pages = pages(calls).unwrap();
+        let page = pages
+            .iter()
+            .find(|page| page.target == "rules/managed-by/reserved.md");
+        expect![].assert_eq(&page.unwrap().text);
+        let has_link = |text: &str| text.contains("[Change this example in the playground]");
+        let without = pages.iter().filter(|page| !has_link(&page.text));
+        let without: Vec<_> = without.map(|page| &*page.target).collect();
+        let unsupported = [
+            "managed-by/object-too-large",
+            "pods/delegated-owner",
+            "delegation/unusable-queue",
+        ];
+        assert_eq!(without, unsupported.map(|id| format!("rules/{id}.md")));
+    }
 }

@@ -1,4 +1,4 @@
-//! Generates the reference page and the JSON Schema of the settings.
+//! Generates the JSON Schema of the settings, and the reference page of the site.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,26 +8,25 @@ use managed_by::RESERVED_VALUES;
 use managed_by::Release;
 use managed_by::rules;
 use managed_by::{Delegation, OnLookupFailure, ReservedValuePolicy, Role};
-use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey};
+use managed_by::{SETTINGS_REFERENCE as KEYS, SettingsKey, with_absolute_links};
 use managed_by_testing::library::settings_error;
 use managed_by_testing::{SETTINGS_SCHEMA as SCHEMA, read};
 use serde_json::{Value, from_str, json};
 
+use crate::book::Page;
 use crate::generated::Generated;
 
-/// Generates the page and the schema.
+/// Generates the schema.
 ///
 /// # Errors
-/// If an example of a key is not JSON, a rejected example is accepted, or the schema lacks a key.
+/// If the schema lacks a key.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = format!("{:#}\n", schema()?);
-    Ok(vec![
-        Generated::new(PAGE, page()?),
-        Generated::new(SCHEMA, schema),
-    ])
+    Ok(vec![Generated::new(SCHEMA, schema)])
 }
 
-const PAGE: &str = "docs/reference/settings.md";
+/// Source of the reference page.
+const PAGE: &str = "crates/managed-by/src/settings/reference.md";
 
 /// Fills in the descriptions and enums of the schema from the library. Types and patterns are written by hand in the file.
 ///
@@ -40,7 +39,7 @@ pub(crate) fn schema() -> Result<Value> {
         let path = path
             .replace("[]", "/items")
             .replace("[NAME]", "/additionalProperties");
-        at(&mut schema, &path)?["description"] = key.text.into();
+        at(&mut schema, &path)?["description"] = with_absolute_links(key.text).into();
     }
     let or_null = |values: &[&str]| {
         let values = values.iter().map(|value| json!(value));
@@ -113,16 +112,14 @@ fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
     all.iter().map(|(name, _)| *name).collect()
 }
 
-fn page() -> Result<String> {
-    let mut text = "\
-# Settings
-
-All keys are optional: [responses](responses.md) describes the behavior with `{}`. [Examples](../../examples/settings) has settings for three clusters, and editors can use the [JSON Schema](../settings.schema.json). This page is generated
-from the code (`make generate`).
-
-PolicyServer [does not start](../tasks/upgrade.md#wait-until-the-change-is-active) with invalid settings, and reports up to 50 problems at once, each with its position.
-"
-    .to_owned();
+/// Generates the page of the site: `reference.md`, with the examples as YAML and the responses to the invalid ones.
+///
+/// # Errors
+/// If an example of a key is not JSON, or a rejected example is accepted.
+pub(crate) fn page() -> Result<Page> {
+    let source = read(PAGE)?;
+    let (introduction, _) = source.split_once("\nFor each key, ").context(PAGE)?;
+    let mut text = introduction.to_owned();
     for SettingsKey {
         path,
         values,
@@ -147,5 +144,9 @@ PolicyServer [does not start](../tasks/upgrade.md#wait-until-the-change-is-activ
             error.with_context(|| format!("accepted: {rejected}"))?,
         )?;
     }
-    Ok(text)
+    Ok(Page {
+        path: PAGE.into(),
+        target: "reference/settings.md".into(),
+        text,
+    })
 }

@@ -13,12 +13,6 @@ use serde::{Serialize, Serializer};
 use crate::diagnostic::{Level, SourceLine, Span};
 use crate::format::single_line;
 
-/// Returns the URL of a rule's page.
-pub(crate) fn rule_url(id: &str) -> String {
-    let pages = "https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/rules";
-    format!("{pages}/{id}.md")
-}
-
 /// Returns the id of a part that was not evaluated, in formats where each entry has one.
 pub(crate) fn unchecked_id(reason: UncheckedReason) -> String {
     format!("not-evaluated/{}", reason.as_str())
@@ -264,7 +258,7 @@ fn serialize_with_help<S: Serializer>(
         page: String,
     }
     let rule = reported.rule;
-    let (help, page) = (single_line(rule.documentation().fix), rule_url(rule.id()));
+    let (help, page) = (single_line(rule.documentation().fix), rule.page_url());
     WithHelp {
         reported,
         help,

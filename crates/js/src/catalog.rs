@@ -1,7 +1,9 @@
 //! Rules, kinds and releases as data. The generator writes them to the package as JSON, so that it returns them without calling the
 //! module.
 
-use managed_by::{FieldLocation, Release, ReleaseSet, RuleSource, ValueConstraint};
+use managed_by::{
+    FieldLocation, Release, ReleaseSet, RuleSource, ValueConstraint, with_absolute_links,
+};
 use serde::Serialize;
 use serde_json::Value;
 use ts_rs::TS;
@@ -39,7 +41,7 @@ pub struct RulePage {
     /// `releases` as text: `1.31 to 1.37`.
     pub release_range: String,
     /// Description of the check and its reason.
-    pub text: &'static str,
+    pub text: String,
     /// Advice for fixing a finding.
     pub fix: &'static str,
     /// Source of the rule: a function of kube-apiserver, an API comment, an observation.
@@ -143,7 +145,7 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
             releases: release_names(rule_releases),
         },
         release_range: rule_releases.to_string(),
-        text: docs.text,
+        text: with_absolute_links(docs.text),
         fix: docs.fix,
         source,
         option,

@@ -21,16 +21,7 @@
 //! # Ok::<(), managed_by::DecodeError>(())
 //! ```
 //!
-//! Each module depends only on modules before it in this list:
-//!
-//! 1. `upstream`: behavior of Kubernetes' Go code. `release`: Kubernetes releases. `decode`: JSON decoding. `suggest`, `sorted`:
-//!    suggestions for typos, and sorted strings.
-//! 2. `kind`: profiles of the kinds. `object`, `request`: borrowed views of objects and requests.
-//! 3. `description`: descriptions of rules. `finding`: findings of rules. `unchecked`: parts that were not evaluated.
-//! 4. `settings`: the admin's settings. `cluster`: lookups in the cluster.
-//! 5. `rule`: the checks. `catalog`: the registry of rules. `verdict`: responses to requests. `evaluation`: merged results of
-//!    several releases. `review`: the entry points.
-//! 6. `typed`: evaluation of `k8s-openapi` types, behind the feature `k8s-openapi`.
+//! The modules form layers, which `docs/contributing/architecture.md` lists.
 
 mod catalog;
 mod cluster;
@@ -59,6 +50,8 @@ pub use cluster::{Cluster, Lookup, LookupError, NoCluster};
 pub use cluster::{QueueCluster, QueueKind};
 pub use decode::DecodeError;
 pub use description::{Documentation, Enforcement, Example, Rule, RuleCategory, RuleSource};
+#[cfg(feature = "docs")]
+pub use description::{FILES_URL, with_absolute_links};
 pub use evaluation::{Evaluation, Finding, ReleaseDecisions, ReleaseMessage, ReleaseVerdict};
 pub use finding::ErrorType;
 #[cfg(feature = "docs")]

@@ -1,37 +1,53 @@
 //! READMEs that are shown outside of the repository.
 //!
-//! In the repository their links are relative. Modules, Artifact Hub and the documentation's book embed them with absolute links.
+//! In the repository their links are relative. Modules and Artifact Hub embed them with absolute links to the tag of their version.
 
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use managed_by::FILES_URL;
 
 use crate::read;
 
-const PAGES: &str = "https://github.com/managed-by-policy/managed-by-policy/blob/main";
-const PICTURES: &str = "https://raw.githubusercontent.com/managed-by-policy/managed-by-policy/main";
+const PICTURES: &str = concat!(
+    "https://raw.githubusercontent.com/managed-by-policy/managed-by-policy/v",
+    env!("CARGO_PKG_VERSION")
+);
 
 /// Reads a README, by its path in the repository, and makes its links absolute.
 ///
 /// # Errors
 /// If the file cannot be read, or a link leaves the repository.
 pub fn with_absolute_links(path: &str) -> Result<String> {
-    let mut published = String::new();
+    replace_links(&read(path)?, |file| absolute(path, file))
+}
+
+/// Replaces the files of the relative links in a Markdown text. Keeps fragments, and blocks of code.
+///
+/// # Errors
+/// If `replacement` returns an error.
+pub fn replace_links(
+    text: &str,
+    mut replacement: impl FnMut(&str) -> Result<String>,
+) -> Result<String> {
+    let mut replaced = String::new();
     let mut is_code = false;
-    for line in read(path)?.split_inclusive('\n') {
+    for line in text.split_inclusive('\n') {
         is_code ^= line.trim_start().starts_with("```");
         let mut parts = line.split("](");
-        published.push_str(parts.next().unwrap_or_default());
+        replaced.push_str(parts.next().unwrap_or_default());
         for part in parts {
-            published.push_str("](");
-            if !is_code && is_relative(part) {
-                published.push_str(&absolute(path, part)?);
+            replaced.push_str("](");
+            if is_code || !is_relative(part) {
+                replaced.push_str(part);
             } else {
-                published.push_str(part);
+                let (file, rest) = split(part);
+                replaced.push_str(&replacement(file)?);
+                replaced.push_str(rest);
             }
         }
     }
-    Ok(published)
+    Ok(replaced)
 }
 
 /// Returns the targets of a README's relative links, as paths in the repository without fragments.
@@ -45,7 +61,7 @@ pub fn linked_files(path: &str) -> Result<Vec<String>> {
 }
 
 fn is_relative(link: &str) -> bool {
-    !link.starts_with("https:") && !link.starts_with('#')
+    !link.starts_with("https:") && !link.starts_with("http:") && !link.starts_with('#')
 }
 
 /// Splits the text that follows `](` into the link's file and the rest.
@@ -56,12 +72,15 @@ fn split(link: &str) -> (&str, &str) {
 fn absolute(readme: &str, link: &str) -> Result<String> {
     let file = resolve(readme, link)?;
     let is_picture = Path::new(&file).extension().is_some_and(|e| e == "svg");
-    let base = if is_picture { PICTURES } else { PAGES };
-    Ok(format!("{base}/{file}{}", split(link).1))
+    let base = if is_picture { PICTURES } else { FILES_URL };
+    Ok(format!("{base}/{file}"))
 }
 
-/// Resolves a link relative to the README that contains it.
-fn resolve(readme: &str, link: &str) -> Result<String> {
+/// Resolves a link relative to the file that contains it.
+///
+/// # Errors
+/// If the link leaves the repository.
+pub fn resolve(readme: &str, link: &str) -> Result<String> {
     let mut file = PathBuf::from(readme);
     file.pop();
     for component in Path::new(split(link).0).components() {
@@ -70,6 +89,7 @@ fn resolve(readme: &str, link: &str) -> Result<String> {
                 let left = !file.pop();
                 anyhow::ensure!(!left, "{readme}: {link} leaves the repository");
             }
+            Component::CurDir => {}
             other => file.push(other),
         }
     }

@@ -54,9 +54,9 @@ fn transitions() -> Result<String> {
             let cell = if accepting_releases == ReleaseSet::all() {
                 "yes".to_owned()
             } else if accepting_releases.is_empty() {
-                let id = most_common(&denials(&request)?)?.id();
-                let name = id.trim_start_matches("job-status/");
-                format!("no: [{name}](../rules/{id}.md)")
+                let rule = most_common(&denials(&request)?)?;
+                let name = rule.id().trim_start_matches("job-status/");
+                format!("no: [{name}](../../{})", rule.page_path())
             } else {
                 format!("{accepting_releases}")
             };
@@ -76,7 +76,7 @@ fn changes() -> Result<String> {
                 RuleSource::Upstream { since, until, .. } => wanted(since, until),
                 RuleSource::Policy { .. } => false,
             };
-            let link = |rule: &&Rule| format!("[`{0}`](../rules/{0}.md)", rule.id());
+            let link = |rule: &&Rule| format!("[`{}`](../../{})", rule.id(), rule.page_path());
             let links: Vec<_> = rules().iter().filter(is_wanted).map(link).collect();
             links.join(", ")
         };

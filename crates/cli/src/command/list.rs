@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use crate::args::{ListOutput, did_you_mean};
 use crate::exit::{CliError, ExitStatus};
 use crate::output::table::table;
-use crate::result::rule_url;
 
 fn family_of(rule: &Rule) -> &'static str {
     rule.id().split('/').next().unwrap_or_default()
@@ -114,7 +113,7 @@ fn rule_json(rule: &Rule) -> Value {
     json!({
         "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
         "default": rule.default_enforcement().as_str(), "upstream": rule.is_upstream(),
-        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": rule_url(rule.id()),
+        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": rule.page_url(),
     })
 }
 

@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use clap::CommandFactory as _;
 use managed_by::{
     AdmissionRequest, Decision, Example, Rule, RuleSource, Settings, queue_rule, review, rule,
+    with_absolute_links,
 };
 
 use crate::args::{Args, did_you_mean, unknown_rule};
 use crate::exit::{CliError, ExitStatus};
-use crate::result::rule_url;
 
 pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
     // Only the pods policy has this rule.
@@ -52,13 +52,13 @@ fn rule_page(rule: &Rule) -> String {
         "# {}\n\n{}.\n\n{}\n\nDefault: `{}`\n\nSource: {source}{deviation}\n\n## Fix\n\n{}\n\n## Accepted\n\n{}\n## Rejected\n\n{}{}\n{}\n",
         rule.id(),
         docs.title.trim_end_matches('.'),
-        docs.text,
+        with_absolute_links(docs.text),
         rule.default_enforcement().as_str(),
         docs.fix,
         example(&docs.accepted),
         example(&docs.rejected),
         response.unwrap_or_default(),
-        rule_url(rule.id())
+        rule.page_url()
     )
 }
 

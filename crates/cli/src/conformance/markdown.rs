@@ -8,7 +8,6 @@ use similar::TextDiff;
 
 use super::report::{ConformanceReport, FieldChange, RecordedWrite};
 use crate::format::pluralize;
-use crate::result::rule_url;
 
 /// Maximum number of denied writes. GitHub rejects a summary larger than 1 MiB.
 const MAX_DENIED_WRITES: usize = 20;
@@ -227,7 +226,7 @@ fn yaml(field: &str, value: &Value) -> String {
 }
 
 fn rule_link(id: &str) -> String {
-    format!("[{id}]({})", rule_url(id))
+    format!("[{id}]({})", super::rule_url(id))
 }
 
 /// Renders untrusted text as code in one line. A longer run of backticks than in the text encloses it.

@@ -22,3 +22,8 @@ pub(crate) use writes::WriteLocation;
 
 #[cfg(test)]
 mod tests;
+
+/// Returns the URL of a rule's page.
+fn rule_url(id: &str) -> String {
+    managed_by::rule(id).map_or_else(String::new, managed_by::Rule::page_url)
+}

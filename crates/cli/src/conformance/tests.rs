@@ -287,7 +287,7 @@ fn counters_with_a_common_prefix_are_reported_separately() {
     assert!(messages[1].starts_with("status.restartsCountTowardsMax: "));
 }
 
-/// The settings declare the kind as in `docs/reference/settings.md`.
+/// The settings declare the kind as in the reference of the settings.
 #[test]
 fn custom_kind_is_reported() {
     let settings =

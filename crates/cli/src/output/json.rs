@@ -12,7 +12,7 @@ use crate::diagnostic::{Level, Span};
 use crate::format::pluralize;
 use crate::recording::ReplaySummary;
 use crate::report::{Report, ReportKind};
-use crate::result::{RequestResult, rule_url};
+use crate::result::RequestResult;
 
 /// The version of the format. It changes when a member is removed or changes its meaning.
 pub(super) const FORMAT: u32 = 1;
@@ -90,7 +90,7 @@ pub(crate) fn write_replay(
             "enforcement": if key.is_denied { "deny" } else { "warn" },
             "count": row.count, "first": position(&row.first, &summary.files),
             "last": position(&row.last, &summary.files),
-            "object": row.object, "message": row.finding.message, "page": rule_url(row.finding.rule.id()),
+            "object": row.object, "message": row.finding.message, "page": row.finding.rule.page_url(),
         });
         if let Some(releases) = row.releases {
             set(&mut value, "releases", json!(releases));

@@ -12,7 +12,7 @@ use super::json::set;
 use crate::diagnostic::{DiagnosticKind, Span};
 use crate::format::single_line;
 use crate::report::{Annotation, Report};
-use crate::result::{Suppression, rule_url, unchecked_id};
+use crate::result::{Suppression, unchecked_id};
 
 /// Prints the results of a report, before the first the start of the document.
 pub(crate) fn write_results(
@@ -78,7 +78,7 @@ pub(crate) fn write_end(
             "shortDescription": {"text": docs.title},
             "fullDescription": {"text": single_line(docs.text)},
             "help": {"text": single_line(docs.fix), "markdown": docs.fix},
-            "helpUri": rule_url(rule.id()),
+            "helpUri": rule.page_url(),
             "defaultConfiguration": {"level": level},
         })
     });

@@ -1,7 +1,5 @@
 //! Tests the manual pages and the shell completions.
 
-use managed_by_testing::root;
-
 use crate::support::run;
 
 const COMMANDS: [&str; 11] = [
@@ -52,11 +50,9 @@ fn manual_has_a_page_for_each_command() {
     }
 }
 
-/// Checks that the help of each command has an example, and that the documentation contains the help, except that of `settings`
-/// itself.
+/// Checks that the help of each command has an example.
 #[test]
-fn help_has_examples_and_is_documented() {
-    let shown = std::fs::read_to_string(root("docs/reference/cli-help.md")).unwrap();
+fn help_has_examples() {
     let settings_commands = ["check", "writers", "schema"].map(|name| format!("settings {name}"));
     for command in COMMANDS
         .map(str::to_owned)
@@ -68,11 +64,6 @@ fn help_has_examples_and_is_documented() {
         let (_, examples) = help.split_once("\nExample").unwrap();
         let named = format!("managed-by {command}");
         assert!(examples.contains(&named), "{command}: {help}");
-        let heading = format!("\n$ {named} --help\n");
-        assert!(
-            command == "settings" || shown.contains(&heading),
-            "{heading}"
-        );
     }
 }
 

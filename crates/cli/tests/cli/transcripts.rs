@@ -14,9 +14,8 @@ use tempfile::TempDir;
 use crate::formats::{CLI_SCHEMA, GITLAB, check, check_sarif};
 
 /// Pages whose commands run in `examples/manifests`, and that show both output streams together.
-const DOCUMENTATION: [&str; 4] = [
+const DOCUMENTATION: [&str; 3] = [
     "docs/reference/cli.md",
-    "docs/reference/cli-help.md",
     "docs/tasks/check-in-ci.md",
     "docs/tasks/find-status-writers.md",
 ];

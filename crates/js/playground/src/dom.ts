@@ -34,23 +34,23 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   return element;
 }
 
-/** Renders the Markdown of the rule texts: paragraphs, lists, tables and inline markup. Links are relative to `base`. */
-export function markdown(text: string, base: string): HTMLElement[] {
+/** Renders the Markdown of the rule texts: paragraphs, lists, tables and inline markup. */
+export function markdown(text: string): HTMLElement[] {
   return text.split("\n\n").map((block) => {
     if (block.startsWith("- ")) {
-      return h("ul", {}, ...block.slice(2).split("\n- ").map((item) => h("li", {}, inlineMarkdown(item, base))));
+      return h("ul", {}, ...block.slice(2).split("\n- ").map((item) => h("li", {}, inlineMarkdown(item))));
     }
     if (block.startsWith("| ")) {
       const [head, , ...rows] = block.split("\n").map((line) => line.slice(2, -2).split(" | "));
-      const row = (tag: string, cells: string[] = []): HTMLElement => h("tr", {}, ...cells.map((cell) => h(tag, {}, inlineMarkdown(cell, base))));
+      const row = (tag: string, cells: string[] = []): HTMLElement => h("tr", {}, ...cells.map((cell) => h(tag, {}, inlineMarkdown(cell))));
       return h("table", {}, row("th", head), ...rows.map((cells) => row("td", cells)));
     }
-    return h("p", {}, inlineMarkdown(block, base));
+    return h("p", {}, inlineMarkdown(block));
   });
 }
 
 /** Renders `code`, **bold** and links. */
-export function inlineMarkdown(text: string, base: string): DocumentFragment {
+export function inlineMarkdown(text: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
   for (const part of text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/)) {
     const [, label, href] = /^\[(.+)\]\((.+)\)$/s.exec(part) ?? [];
@@ -59,7 +59,7 @@ export function inlineMarkdown(text: string, base: string): DocumentFragment {
     } else if (part.startsWith("**")) {
       fragment.append(h("strong", {}, part.slice(2, -2)));
     } else if (label !== undefined && href !== undefined) {
-      fragment.append(h("a", { href: new URL(href, base).href, rel: "external" }, label));
+      fragment.append(h("a", { href, rel: "external" }, label));
     } else {
       fragment.append(part);
     }

@@ -17,7 +17,8 @@ export interface Actions {
   selectEntry(entry: Entry): void;
 }
 
-const REPOSITORY = "https://github.com/managed-by-policy/managed-by-policy";
+/** The documentation, which is published together with this page. */
+const SITE = "https://managed-by-policy.github.io/managed-by-policy";
 
 const CODES: Record<number, string> = { 400: "Bad Request", 403: "Forbidden", 422: "Invalid" };
 
@@ -215,7 +216,6 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
   const location =
     position !== undefined &&
     h("button", { type: "button", class: "location", onclick: () => actions.goTo(position.from) }, h("code", {}, finding.path), ` line ${position.line}`);
-  const page = `${REPOSITORY}/blob/main/docs/rules/${rule.id}.md`;
   const source = rule.upstream ? `${rule.source}, ${rule.releaseRange}` : `This project: ${rule.source}`;
   return h(
     "article",
@@ -226,16 +226,16 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
       "details",
       { open: isOpen },
       h("summary", {}, "The rule"),
-      h("p", { class: "title" }, inlineMarkdown(`${rule.title}.`, page)),
-      ...markdown(rule.text, page),
+      h("p", { class: "title" }, inlineMarkdown(`${rule.title}.`)),
+      ...markdown(rule.text),
       h("h5", {}, "What to do"),
-      ...markdown(rule.fix, page),
+      ...markdown(rule.fix),
       h(
         "p",
         { class: "source" },
-        inlineMarkdown(source, page),
+        inlineMarkdown(source),
         " · ",
-        h("a", { href: page, rel: "external" }, "The page of the rule, with examples"),
+        h("a", { href: `${SITE}/rules/${rule.id}.html`, rel: "external" }, "The page of the rule, with examples"),
       ),
     ),
   );

@@ -293,16 +293,8 @@ test("edits survive a reload until the user discards them", async () => {
 
 test("the link from a rule's page opens its example", async () => {
   const { rules } = await import("managed-by");
-  // The page supports neither pods nor an object of 1 MiB.
+  // xtask/src/rules.rs adds the links, except for an object of 1 MiB and for pods, which this page does not support.
   const hasLink = (id) => !["managed-by/object-too-large", "pods/delegated-owner"].includes(id);
-  let count = 0;
-  for (const { id } of rules()) {
-    const text = readFileSync(join(root, `docs/rules/${id}.md`), "utf8");
-    const [, link] = /^\[Change this example in the playground\]\(\S+\/playground\/(#\S+)\)$/m.exec(text) ?? [];
-    assert.equal(link, hasLink(id) ? `#rule=${id}` : undefined);
-    count += link === undefined ? 0 : 1;
-  }
-  assert.ok(count > 50, `${count}`);
   await onPage(async (page) => {
     const missing = [];
     for (const { id } of rules().filter(({ id }) => hasLink(id))) {
@@ -328,7 +320,7 @@ test("the Markdown of rule texts is rendered", async () => {
         assert.deepEqual(texts.map((text, index) => text.slice(0, expected[index]?.length)), expected);
         assert.doesNotMatch(await details.textContent(), /\*\*|\]\(|---/);
         for (const link of await details.locator("a").all()) {
-          assert.match(await link.getAttribute("href"), /^https:\/\/github\.com\/(managed-by-policy\/managed-by-policy\/blob\/main\/docs\/r|kubernetes\/)/);
+          assert.match(await link.getAttribute("href"), /^https:\/\/(github\.com\/managed-by-policy\/managed-by-policy\/blob\/v[\d.]+\/docs\/r|github\.com\/kubernetes\/|managed-by-policy\.github\.io\/managed-by-policy\/rules\/)/);
         }
       },
       { hash: `#rule=${id}` },

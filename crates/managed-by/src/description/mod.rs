@@ -8,6 +8,29 @@ use std::fmt;
 use crate::kind::Kind;
 use crate::release::Release;
 
+/// URL of the repository's files at the tag of this version.
+#[cfg(feature = "docs")]
+pub const FILES_URL: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/v",
+    env!("CARGO_PKG_VERSION")
+);
+
+/// Makes the links in a text of the documentation absolute. Relative links lead through the root of the repository.
+#[cfg(feature = "docs")]
+pub fn with_absolute_links(text: &str) -> String {
+    let mut parts = text.split("](../");
+    let mut absolute = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let link = part.trim_start_matches("../");
+        absolute.push_str("](");
+        absolute.push_str(FILES_URL);
+        absolute.push('/');
+        absolute.push_str(link);
+    }
+    absolute
+}
+
 /// Effect of a rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforcement {
@@ -350,6 +373,20 @@ impl Rule {
     #[cfg(feature = "docs")]
     pub fn documentation(&self) -> &Documentation {
         &self.docs.documentation
+    }
+
+    /// Returns the path of the rule's page in the repository. The page is in the directory of the rule's family.
+    #[cfg(feature = "docs")]
+    pub fn page_path(&self) -> String {
+        let (family, name) = self.id.split_once('/').unwrap_or_default();
+        let directory = family.replace('-', "_");
+        format!("crates/managed-by/src/rule/{directory}/{name}.md")
+    }
+
+    /// Returns the URL of the rule's page at the tag of this version.
+    #[cfg(feature = "docs")]
+    pub fn page_url(&self) -> String {
+        format!("{FILES_URL}/{}", self.page_path())
     }
 
     /// Returns true if the rule applies to a kind.

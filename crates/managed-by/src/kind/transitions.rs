@@ -30,7 +30,7 @@ bitflags! {
 /// | Succeeded | any state | any | a retry, the last attempt has `TaskRunStopSidecarFailed` | `stopSidecars`, `retryTaskRun` |
 /// | Succeeded | Failed | any | no retry, no attempt removed, `TaskRunStopSidecarFailed` | `stopSidecars` |
 ///
-/// `docs/rules/status/outcome-changed.md` has the rows of all kinds (`make generate`).
+/// On the site, the page of `status/outcome-changed` has the rows of all kinds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AllowedTransition {
     /// The states that the update may leave.

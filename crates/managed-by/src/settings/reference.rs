@@ -1,5 +1,4 @@
-//! Reference of the settings, parsed from `reference.md` at compile time. Tests run the examples, and `docs/reference/settings.md` is
-//! generated from it.
+//! Reference of the settings, parsed from `reference.md` at compile time. Tests run the examples, and `make book` adds the responses.
 
 use crate::description::page::{split_once, split_required};
 
