@@ -156,8 +156,8 @@ func TestGuideNamesTheVersions(t *testing.T) {
 	}
 }
 
-// TestFirstTestOfTheGuide follows docs/tutorials/controller-test-go.md: its "go mod edit" lines, its file, which is examples/first/status_test.go with a
-// mistake, and its fix.
+// TestFirstTestOfTheGuide follows docs/tutorials/controller-test-go.md: the "go mod edit" lines in docs/tasks/install.md, its file, which is
+// examples/first/status_test.go with a mistake, and its fix.
 func TestFirstTestOfTheGuide(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -191,13 +191,17 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 		}
 	}
 	steps := [][]string{{"go", "mod", "init", "example.com/controller"}, {"go", "mod", "edit", "-go=1.25"}}
-	for line := range strings.Lines(guide) {
-		if strings.HasPrefix(line, "go mod edit -replace ") {
+	install, err := os.ReadFile(filepath.Join(root, "docs", "tasks", "install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(install)) {
+		if strings.HasPrefix(line, "  go mod edit -replace ") {
 			steps = append(steps, strings.Fields(strings.ReplaceAll(line, "../managed-by-policy", root)))
 		}
 	}
 	if len(steps) != 4 {
-		t.Fatalf("docs/tutorials/controller-test-go.md must replace two modules: %v", steps)
+		t.Fatalf("docs/tasks/install.md must replace two modules: %v", steps)
 	}
 	// The versions in this module's go.mod, so that the test is reproducible.
 	for _, module := range []string{"k8s.io/api", "k8s.io/apimachinery"} {
