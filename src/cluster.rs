@@ -1,8 +1,8 @@
 //! Looks up Jobs and Kueue's queues in the cluster through the host capability `kubewarden/kubernetes/get_resource`, for the pods policy.
 
-use kubewarden_policy_sdk::wapc_guest as guest;
 use managed_by::{Cluster, Lookup, LookupError, QueueCluster, QueueKind};
 use serde::Serialize;
+use wapc_guest as guest;
 
 /// Field of a Job that the rule reads. The host always returns the metadata. It prunes other fields since Kubewarden 1.33, and ignores the mask before.
 const JOB_FIELDS: &[&str] = &["spec.managedBy"];
@@ -16,7 +16,7 @@ const QUEUE_FIELDS: &[&str] = &[
     "status.conditions",
 ];
 
-/// Prefix of `policy-evaluator`'s errors, after the SDK's own. The host has no error codes, so the texts below identify the errors. They must follow the
+/// Prefix of `policy-evaluator`'s errors, after the one that `wapc_guest` adds. The host has no error codes, so the texts below identify the errors. They must follow the
 /// prefix directly, because the rest of an error may quote the object.
 const CALLBACK_FAILED: &str = "Host error: Callback evaluation failure: ";
 
@@ -30,7 +30,7 @@ const UNREACHABLE: &[&str] = &[
 /// Cluster behind the host. It can read the resources listed under `contextAwareResources` in the policy's manifest.
 pub(crate) struct Host;
 
-/// Request for one object. It replaces the SDK's `GetResourceRequest`, which would require `k8s-openapi`.
+/// Request for one object.
 #[derive(Serialize)]
 struct GetResource<'a> {
     api_version: &'a str,

@@ -2,11 +2,11 @@
 //!
 //! Published policies do not have these operations.
 
-use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 use managed_by::{AdmissionReview, Evaluation, Release, ReleaseSet, Verdict, resolve};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use wapc_guest::{self as guest, CallResult};
 
 use crate::Cluster;
 

@@ -14,12 +14,11 @@ mod response;
 
 #[cfg(feature = "pods")]
 use cluster::Host as Cluster;
-use kubewarden_policy_sdk::protocol_version_guest;
-use kubewarden_policy_sdk::wapc_guest::{self as guest, CallResult};
 #[cfg(not(feature = "pods"))]
 use managed_by::NoCluster as Cluster;
 use managed_by::{AdmissionReview, ResolvedRequest, Settings, Verdict, resolve};
 use response::ValidationResponse;
+use wapc_guest::{self as guest, CallResult};
 
 /// Registers the policy's operations.
 #[expect(unsafe_code, reason = "waPC finds its entry point by this name")]
@@ -29,9 +28,14 @@ pub extern "C" fn wapc_init() {
     std::panic::set_hook(Box::new(|panic| guest::console_log(&panic.to_string())));
     guest::register_function("validate", validate);
     guest::register_function("validate_settings", validate_settings);
-    guest::register_function("protocol_version", protocol_version_guest);
+    guest::register_function("protocol_version", protocol_version);
     #[cfg(feature = "findings")]
     findings::register();
+}
+
+/// Returns the version of Kubewarden's protocol that the policy implements.
+fn protocol_version(_: &[u8]) -> CallResult {
+    Ok(b"\"v1\"".to_vec())
 }
 
 fn validate(payload: &[u8]) -> CallResult {

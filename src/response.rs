@@ -1,10 +1,8 @@
-//! Serializes verdicts as Kubewarden's `ValidationResponse`.
-//!
-//! The SDK's type keeps annotations in a hash map, which costs 10% of the fuel of a small request and 15 KB of module size.
+//! Serializes verdicts as Kubewarden's `ValidationResponse`, and the problems of settings as its `SettingsValidationResponse`.
 
-use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use managed_by::{Decision, Settings, SettingsErrors, Verdict};
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
 
 /// Response of `validate`. Empty members are omitted.
 pub(crate) struct ValidationResponse(pub(crate) Verdict);
@@ -43,6 +41,13 @@ const NAME: &str = if cfg!(feature = "pods") {
 } else {
     "managed-by-policy"
 };
+
+/// Response of `validate_settings`.
+#[derive(Serialize)]
+pub(crate) struct SettingsValidationResponse {
+    valid: bool,
+    message: Option<String>,
+}
 
 /// Builds the response of `validate_settings`.
 pub(crate) fn settings(

@@ -98,7 +98,7 @@ impl Cluster for FakeCluster {
             Ok(bytes) => Ok(Lookup::Found(bytes)),
             Err(_) if matches!(self, Self::Recorded) => Ok(Lookup::NotFound),
             Err(text) => {
-                // The guest's SDK adds this prefix.
+                // `wapc_guest` adds this prefix.
                 let text = format!("Host error: {text}");
                 Err(match self {
                     Self::Unreachable(_) => LookupError::Unreachable(text),
