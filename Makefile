@@ -429,8 +429,10 @@ parity/oracle/bin/fuzz-%: $(wildcard parity/oracle/*.go) parity/oracle/v%.mod pa
 update-kubectl-results: # Update the expected results in parity/kubectl/results.ndjson with kubectl's decoder (needs Go)
 	cd parity/kubectl && go run . < results.ndjson > results.new && mv results.new results.ndjson
 
-$(PRINTABLE): parity/printable/main.go # Generate the table of characters that are printable in Go (needs Go)
-	go run $< > $@
+# Not a rule for the file: in a fresh clone, timestamps say nothing, and Go may be missing or have another version of Unicode.
+.PHONY: update-printable
+update-printable: # Update the table of characters that are printable in Go (needs Go)
+	go run ./parity/printable/main.go > target/printable.rs && cp target/printable.rs $(PRINTABLE)
 
 .PHONY: book record-demo
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
