@@ -17,8 +17,8 @@ fn found(json: &str, settings: &str) -> Vec<String> {
     findings.retain(|finding| finding.rule.id() == "managed-by/unknown-field");
     let text = |finding: &Finding| {
         let suggestion = finding.suggestion.as_deref().unwrap_or("-");
-        let (_, intended) = finding.detail.split_once("did you mean ").unwrap();
-        let intended = intended.trim_end_matches('?');
+        let (_, intended) = finding.detail.split_once("; did you mean \"").unwrap();
+        let intended = intended.trim_end_matches("\"?");
         format!("{} {intended} {suggestion}", finding.path)
     };
     findings.iter().map(text).collect()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use managed_by::nearest;
+use managed_by::{did_you_mean, nearest};
 use managed_by_offline::{ReleaseSelector, ValueLocation};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -142,7 +142,6 @@ impl Config {
     }
 }
 
-/// Returns the position of a byte span.
 fn locate(text: &str, span: std::ops::Range<usize>) -> ValueLocation {
     let before = text.get(..span.start).unwrap_or_default();
     let last = before.rsplit('\n').next().unwrap_or_default();
@@ -161,7 +160,7 @@ fn suggestion(message: &str) -> String {
         .next()
         .filter(|_| message.starts_with("unknown field"));
     let near = unknown.and_then(|unknown| nearest(unknown, quoted));
-    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+    near.map_or_else(String::new, |near| format!("; {}", did_you_mean(near)))
 }
 
 #[cfg(test)]

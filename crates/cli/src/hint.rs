@@ -1,6 +1,6 @@
 //! Hints for input that is not evaluated: the kind, API version or command that the user probably meant.
 
-use managed_by::{Kind, kinds, nearest};
+use managed_by::{Kind, did_you_mean, kinds, nearest};
 use serde_json::Value;
 
 /// Returns a warning about an object of a supported kind in another version. `version` is [`None`] if it is unknown.
@@ -34,16 +34,15 @@ pub(crate) fn for_kind(group: &str, kind: &str) -> Option<String> {
     let in_group = kinds().iter().filter(|known| known.group() == group);
     let names = in_group.map(|known| known.name());
     if let Some(name) = nearest(kind, names.filter(|known| !is_word_of(kind, known))) {
-        return Some(format!("unsupported kind {kind}, did you mean {name}?"));
+        return Some(format!("unsupported kind {kind}; {}", did_you_mean(name)));
     }
     // `apiVersion: v1`, or a misspelled group.
     let mut with_name = kinds().iter().filter(|known| known.name() == kind);
     let near = nearest(group, with_name.clone().map(|known| known.group()));
     let known = with_name.find(|known| group.is_empty() || Some(known.group()) == near)?;
     let (group, version) = (known.group(), known.versions().first()?);
-    Some(format!(
-        "unsupported apiVersion of {kind}, did you mean {group}/{version}?"
-    ))
+    let near = did_you_mean(&format!("{group}/{version}"));
+    Some(format!("unsupported apiVersion of {kind}; {near}"))
 }
 
 /// Returns true if one name is the other with a further word: Tekton's `Pipeline` is not a misspelled `PipelineRun`.

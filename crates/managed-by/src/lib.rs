@@ -76,7 +76,7 @@ pub use settings::{
     Delegation, OnLookupFailure, OwnedSettings, ReservedValuePolicy, Role, Settings, SettingsError,
     SettingsErrors, keys as settings_keys, kinds as workload_kinds,
 };
-pub use suggest::{nearest, nearest_name};
+pub use suggest::{did_you_mean, nearest, nearest_name};
 #[cfg(feature = "k8s-openapi")]
 pub use typed::{JobChecker, JobFindings};
 pub use unchecked::{Unchecked, UncheckedReason};

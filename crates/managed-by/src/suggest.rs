@@ -1,4 +1,6 @@
-//! Suggestions for typos: the nearest known word ("Did you mean ...?"). Rules and tools use them.
+//! Suggestions for typos: the nearest known word, and the text that suggests it. Rules and tools use them.
+
+use crate::upstream::go;
 
 /// Maximum length of a word. Longer words are unlikely to be typos, and expensive to compare.
 const MAX_LEN: usize = 128;
@@ -32,6 +34,11 @@ pub fn nearest_name<'c>(
         let found = nearest(path(word), names.clone().into_iter().map(path))?;
         names.into_iter().find(|name| path(name) == found)
     })
+}
+
+/// Formats a suggestion like all messages do: `did you mean "deny"?`. After other text, it follows a semicolon.
+pub fn did_you_mean(word: &str) -> String {
+    format!("did you mean {}?", go::quote(word))
 }
 
 fn path(name: &str) -> &str {

@@ -132,7 +132,7 @@ func TestAcceptedStatus(t *testing.T) {
 	r.End()
 	logs := strings.Join(r.Logs, "\n")
 	for _, warning := range []string{
-		"status.suceeded: Invalid value: unknown field, which the API server drops: did you mean succeeded?",
+		"status.suceeded: Invalid value: unknown field, which the API server drops; did you mean \"succeeded\"?",
 		`status.conditions[0].status: Unsupported value: "true": supported values: "False", "True", "Unknown"`,
 	} {
 		if !strings.Contains(logs, warning) {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use managed_by::{Enforcement, nearest, nearest_name, rule, rules};
+use managed_by::{Enforcement, did_you_mean, nearest, nearest_name, rule, rules};
 use managed_by_offline::ReleaseSelector;
 use managed_by_offline::profile::{PROFILES, Profile, profile};
 
@@ -333,7 +333,7 @@ pub(crate) struct EvaluationArgs {
 fn parse_profile(name: &str) -> Result<&'static Profile, String> {
     profile(name).ok_or_else(|| {
         let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
-        let hint = did_you_mean(name, names.iter().copied());
+        let hint = suggestion(name, names.iter().copied());
         format!("expected {}{hint}", names.join(", "))
     })
 }
@@ -432,24 +432,23 @@ impl FromStr for RuleOverride {
         let mut levels = Enforcement::ALL.iter().copied();
         let enforcement = levels.find(|enforcement| enforcement.as_str() == level);
         let enforcement = enforcement.ok_or_else(|| {
-            let hint = did_you_mean(level, Enforcement::ALL.iter().map(|level| level.as_str()));
+            let hint = suggestion(level, Enforcement::ALL.iter().map(|level| level.as_str()));
             format!("got {level}, expected deny, warn or off{hint}")
         })?;
         Ok(Self { rule, enforcement })
     }
 }
 
-/// Formats the suggestion `; did you mean deny?`, if a known word is similar.
-pub(crate) fn did_you_mean<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
-    nearest(word, words).map_or_else(String::new, |near| format!("; did you mean {near}?"))
+/// Formats the suggestion `; did you mean "deny"?`, if a known word is similar.
+pub(crate) fn suggestion<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
+    nearest(word, words).map_or_else(String::new, |near| format!("; {}", did_you_mean(near)))
 }
 
-/// Returns the message for an unknown rule id.
 pub(crate) fn unknown_rule(id: &str) -> String {
     let ids = rules().iter().map(|rule| rule.id());
     let near = ids.clone().find(|rule| rule.contains(id));
     match near.or_else(|| nearest_name(id, ids)) {
-        Some(rule) => format!("unknown rule {id}; did you mean {rule}?"),
+        Some(rule) => format!("unknown rule {id}; {}", did_you_mean(rule)),
         None => format!("unknown rule {id}; `managed-by rules` lists all rules"),
     }
 }

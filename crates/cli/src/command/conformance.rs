@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
-use managed_by::{AdmissionRequest, DecodeError, ReleaseSet, nearest_name};
+use managed_by::{AdmissionRequest, DecodeError, ReleaseSet, did_you_mean, nearest_name};
 use managed_by_offline::replay::{RecordPosition, RecordedChange, RejectedWrite};
 use managed_by_offline::{Evaluator, Replay, Request, SkipReason, SkippedRecord};
 use serde_json::Value;
@@ -179,11 +179,10 @@ fn generated_at() -> Result<String, CliError> {
     time.ok_or_else(|| CliError::Error("SOURCE_DATE_EPOCH: expected seconds since 1970".to_owned()))
 }
 
-/// Returns the message for a controller without writes.
 fn no_writes_message(builder: &ReportBuilder<'_>, controller: &str) -> String {
     let others = builder.other_controller_writes();
     let near = nearest_name(controller, others.clone().map(|(name, _)| name));
-    let hint = near.map_or(".".to_owned(), |near| format!(", did you mean {near}?"));
+    let hint = near.map_or(".".to_owned(), |near| format!("; {}", did_you_mean(near)));
     let others = others.map(|(name, writes)| format!("{name} ({})", pluralize(writes, "write")));
     let mut others = others.collect::<Vec<_>>().join(", ");
     if others.is_empty() {

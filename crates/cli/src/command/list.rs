@@ -9,7 +9,7 @@ use managed_by::{
 };
 use serde_json::{Value, json};
 
-use crate::args::{ListOutput, did_you_mean};
+use crate::args::{ListOutput, suggestion};
 use crate::exit::{CliError, ExitStatus};
 use crate::output::table::table;
 
@@ -26,7 +26,7 @@ pub(super) fn rules(
     let family = family.map(|family| family.trim_end_matches('/'));
     let families: BTreeSet<_> = all_rules().iter().map(|rule| family_of(rule)).collect();
     if let Some(family) = family.filter(|family| !families.contains(family)) {
-        let near = did_you_mean(family, families.iter().copied());
+        let near = suggestion(family, families.iter().copied());
         let known = Vec::from_iter(families).join(", ");
         let text = format!("unknown family {family}, expected one of {known}{near}");
         return Err(CliError::Error(text));
@@ -82,7 +82,7 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
     if !kinds.clone().any(is_named) {
         let mut known: Vec<_> = kinds.map(Kind::name).collect();
         known.dedup();
-        let (known, near) = (known.join(", "), did_you_mean(name, known));
+        let (known, near) = (known.join(", "), suggestion(name, known));
         let text = format!("unknown kind {name}, expected one of {known}{near}");
         return Err(CliError::Error(text));
     }

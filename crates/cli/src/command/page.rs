@@ -8,7 +8,7 @@ use managed_by::{
     with_absolute_links,
 };
 
-use crate::args::{Args, did_you_mean, unknown_rule};
+use crate::args::{Args, suggestion, unknown_rule};
 use crate::exit::{CliError, ExitStatus};
 
 pub(super) fn explain(id: &str) -> Result<ExitStatus, CliError> {
@@ -26,7 +26,7 @@ pub(super) fn man(command: &[String]) -> Result<ExitStatus, CliError> {
     let mut parent = &program;
     for name in command {
         parent = parent.find_subcommand(name).ok_or_else(|| {
-            let near = did_you_mean(name, parent.get_subcommands().map(clap::Command::get_name));
+            let near = suggestion(name, parent.get_subcommands().map(clap::Command::get_name));
             CliError::Error(format!("unknown command {}{near}", command.join(" ")))
         })?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use managed_by::{Release, ReleaseSet, Settings, likely_typo};
+use managed_by::{Release, ReleaseSet, Settings, did_you_mean, likely_typo};
 use managed_by_offline::release::{Selection, note_newer_than_known};
 use managed_by_offline::{Evaluator, ReleaseSelector, SettingsText, with_overrides};
 use serde_json::Value;
@@ -162,8 +162,8 @@ fn remarks(input: &Input, text: &str, settings: &SettingsText<'_>) -> Vec<Diagno
         let suggestion = likely_typo(name)?;
         let path = format!("controllers[{name}]");
         let location = locate_key(text, &settings.document, &settings.document_path(&path));
-        let text =
-            format!("{path}: no known controller has this name, did you mean {suggestion:?}?");
+        let near = did_you_mean(suggestion);
+        let text = format!("{path}: no known controller has this name; {near}");
         let diagnostic = Diagnostic::at(&input.name, location, text);
         Some(Diagnostic {
             suggestion: Some(suggestion.to_owned()),

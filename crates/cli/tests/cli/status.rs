@@ -170,7 +170,6 @@ fn serve(connection: TcpStream, responses: &Responses, writes: &Mutex<Vec<Write>
     }
 }
 
-/// Returns a page of a list.
 fn page(mut list: Value, query: &str) -> Value {
     if let Some(items) = list["items"]
         .as_array_mut()
@@ -239,7 +238,10 @@ fn a_name_selects_one_workload() {
     assert!(tree.ends_with("\nhealthy: on w1\n"), "{tree}");
     for (argument, message) in [
         ("job/none", "error: jobs.batch \"none\" not found\n"),
-        ("jobb/pi", "error: unknown kind jobb; did you mean jobs?\n"),
+        (
+            "jobb/pi",
+            "error: unknown kind jobb; did you mean \"jobs\"?\n",
+        ),
         ("job/..", "error: invalid name \"..\"\n"),
         ("job/a/b", "error: invalid name \"a/b\"\n"),
         ("mpijob", "error: the cluster does not serve mpijob\n"),

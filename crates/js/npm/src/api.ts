@@ -124,7 +124,7 @@ export function explain(id: RuleId | (string & {})): RulePage {
   if (page === undefined) {
     const suggestion = typeof id === "string" ? nearestRuleId(id) : undefined;
     const hint = suggestion === undefined ? "rules() lists all of them" : `did you mean ${JSON.stringify(suggestion)}?`;
-    throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}: ${hint}`);
+    throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}; ${hint}`);
   }
   return page;
 }

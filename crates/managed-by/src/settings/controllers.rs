@@ -10,6 +10,7 @@ use super::{Settings, glob, names};
 use crate::decode::{Entries, Node, Path, Raw, Type};
 use crate::kind::{self, FieldLocation, Kind, REQUIRED_LABELS};
 use crate::sorted::Sorted;
+use crate::suggest::did_you_mean;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
@@ -302,7 +303,7 @@ impl<'a> Settings<'a> {
                 );
                 parser.push(SettingsError::semantic(&path, text).for_key());
             } else if let Some(known) = names::nearest_external(name) {
-                let text = format!("must have a domain; did you mean \"{known}\"?");
+                let text = format!("must have a domain; {}", did_you_mean(known));
                 let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
                 parser.push(SettingsError::semantic(&path, reason).for_key());
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::decode::{DecodeError, MAX_QUOTED, Path, Raw, Type, is_plain, quote_or_size};
 use crate::release::Release;
-use crate::suggest::nearest;
+use crate::suggest::{did_you_mean, nearest};
 
 /// Formats a value of the settings for messages.
 struct DisplayValue<'a>(Raw<'a>);
@@ -38,7 +38,7 @@ impl Rejection {
     pub(super) fn with_nearest(text: String, word: &str, variants: &[&str]) -> Self {
         match nearest(word, variants.iter().copied()) {
             Some(near) => {
-                let text = format!("{text}; did you mean \"{near}\"?");
+                let text = format!("{text}; {}", did_you_mean(near));
                 Self::with_suggestion(text, Some(near.to_owned()))
             }
             None => text.into(),

@@ -6,7 +6,7 @@ use std::fmt;
 use managed_by::{FieldLocation, kinds};
 use serde::Deserialize;
 
-use crate::args::did_you_mean;
+use crate::args::suggestion;
 use crate::exit::CliError;
 
 /// Resource of an API group.
@@ -136,7 +136,7 @@ impl Selection {
             None => (text, None),
         };
         if !known.iter().any(|resource| resource.is_named(kind)) {
-            let near = did_you_mean(kind, known.iter().map(|resource| &*resource.plural));
+            let near = suggestion(kind, known.iter().map(|resource| &*resource.plural));
             return Err(CliError::Error(format!("unknown kind {kind}{near}")));
         }
         // No path to another resource.
@@ -150,17 +150,14 @@ impl Selection {
         Ok(Self(Some((kind.to_owned(), name.map(str::to_owned)))))
     }
 
-    /// Returns the selected kind.
     pub(super) fn kind(&self) -> Option<&str> {
         self.0.as_ref().map(|(kind, _)| &**kind)
     }
 
-    /// Returns the selected name.
     pub(super) fn name(&self) -> Option<&str> {
         self.0.as_ref()?.1.as_deref()
     }
 
-    /// Returns true if a resource is selected.
     pub(super) fn includes(&self, resource: &Resource) -> bool {
         self.kind().is_none_or(|kind| resource.is_named(kind))
     }

@@ -4,7 +4,7 @@ use super::with_statuses;
 use crate::decode::Raw;
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Context, Findings};
-use crate::suggest::nearest;
+use crate::suggest::{did_you_mean, nearest};
 
 /// Maximum length of a name in a path.
 const MAX_NAME: usize = 64;
@@ -65,11 +65,11 @@ fn check_members(path: &str, object: Raw<'_>, known: &[&'static str], findings: 
         } else {
             path.to_owned()
         };
-        let meant = nearest(&name, known.iter().copied());
-        let detail = meant.map_or_else(
-            || "unknown field, which the API server drops".to_owned(),
-            |meant| format!("unknown field, which the API server drops: did you mean {meant}?"),
-        );
+        let mut detail = "unknown field, which the API server drops".to_owned();
+        if let Some(meant) = nearest(&name, known.iter().copied()) {
+            detail.push_str("; ");
+            detail.push_str(&did_you_mean(meant));
+        }
         findings.push(FieldError::invalid(path, BadValue::Omitted, detail));
     }
 }

@@ -4,7 +4,7 @@ use crate::description::{Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, CheckFn, Context, Findings, in_namespace};
 use crate::settings::SettingsErrors;
-use crate::suggest::nearest_name;
+use crate::suggest::{did_you_mean, nearest_name};
 use crate::upstream::go;
 
 /// Maximum number of controllers in a message.
@@ -52,7 +52,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     }
     let suggestion = nearest_name(value, names.iter().map(|n| &**n));
     if let Some(suggestion) = suggestion {
-        brief = format!("did you mean {}?", go::quote(suggestion));
+        brief = did_you_mean(suggestion);
         detail = format!("{brief} {detail}");
     }
     let value = BadValue::String(value.into());

@@ -4,7 +4,7 @@ use crate::description::{Enforcement, Rule};
 use crate::kind::{EXTERNAL_CONTROLLERS, Kind, RESERVED_VALUES};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::SettingsErrors;
-use crate::suggest::nearest;
+use crate::suggest::{did_you_mean, nearest};
 
 /// Domains of the Kubernetes project, including their subdomains.
 const KUBERNETES_DOMAINS: [&str; 3] = ["kubernetes.io", "k8s.io", "x-k8s.io"];
@@ -55,9 +55,8 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     let mut detail = "no known controller has this name".to_owned();
     let suggestion = nearest(value, known_controllers(kind));
     if let Some(name) = suggestion {
-        detail.push_str(", did you mean \"");
-        detail.push_str(name);
-        detail.push_str("\"?");
+        detail.push_str("; ");
+        detail.push_str(&did_you_mean(name));
     }
     let mut error = context.invalid(value, detail);
     if let Some(name) = suggestion {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::finding::{BadValue, FieldError};
 use crate::request::{Change, ManifestTexts};
 use crate::rule::Context;
-use crate::suggest::nearest;
+use crate::suggest::{did_you_mean, nearest};
 
 /// The name of the field.
 const FIELD: &str = "managedBy";
@@ -56,7 +56,7 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
             let is_typo = is_parent && is_known && nearest(key, [FIELD]).is_some();
             if is_other_spelling(key) || is_typo {
                 let path = [&location[..], &[key]].concat().join(".");
-                let detail = format!("unknown field, did you mean {intended}?");
+                let detail = format!("unknown field; {}", did_you_mean(intended));
                 let error = FieldError::invalid(path, BadValue::Omitted, detail);
                 errors.push(if is_parent && !members.contains_key(FIELD) {
                     // Replaces the key.
