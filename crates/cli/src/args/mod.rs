@@ -2,10 +2,11 @@
 
 mod status;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use managed_by::{Enforcement, did_you_mean, nearest, nearest_name, rule, rules};
@@ -81,8 +82,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  managed-by rules --kind RayJob\n  managed-by rules --family job-status -o json"
     )]
     Rules {
-        /// List only rules of the given family: managed-by, job-spec, job-status, status, status-writer, pods
-        #[arg(long)]
+        /// List only rules of the given family
+        #[arg(long, value_parser = PossibleValuesParser::new(families()))]
         family: Option<String>,
         /// List only rules for objects of the given kind, such as RayJob
         #[arg(long)]
@@ -240,15 +241,6 @@ pub(crate) struct WritersArgs {
     /// Policy settings, which may declare custom kinds
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Output format
-    #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
-    pub(crate) output: WritersOutput,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WritersOutput {
-    /// The settings to copy, with the number of writes of each user.
-    Yaml,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -327,6 +319,12 @@ pub(crate) struct EvaluationArgs {
         help_heading = "Output"
     )]
     pub(crate) output: Output,
+}
+
+/// Returns the families of rules, which rule ids start with.
+fn families() -> BTreeSet<&'static str> {
+    let ids = rules().iter().map(|rule| rule.id());
+    ids.filter_map(|id| Some(id.split_once('/')?.0)).collect()
 }
 
 /// Parses the name of a conformance profile.

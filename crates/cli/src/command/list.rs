@@ -1,6 +1,5 @@
 //! `managed-by rules` and `managed-by kinds`.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use managed_by::{
@@ -13,27 +12,17 @@ use crate::args::{ListOutput, suggestion};
 use crate::exit::{CliError, ExitStatus};
 use crate::output::table::table;
 
-fn family_of(rule: &Rule) -> &'static str {
-    rule.id().split('/').next().unwrap_or_default()
-}
-
 /// Lists rules, optionally of one family or for one kind.
 pub(super) fn rules(
     family: Option<&str>,
     kind: Option<&str>,
     output: ListOutput,
 ) -> Result<ExitStatus, CliError> {
-    let family = family.map(|family| family.trim_end_matches('/'));
-    let families: BTreeSet<_> = all_rules().iter().map(|rule| family_of(rule)).collect();
-    if let Some(family) = family.filter(|family| !families.contains(family)) {
-        let near = suggestion(family, families.iter().copied());
-        let known = Vec::from_iter(families).join(", ");
-        let text = format!("unknown family {family}, expected one of {known}{near}");
-        return Err(CliError::Error(text));
-    }
+    let family = family.map(|family| format!("{family}/"));
     let ids = kind.map(rules_of_kind).transpose()?;
     let rules = all_rules().iter().filter(|rule| {
-        family.is_none_or(|family| family_of(rule) == family)
+        let is_of_family = |family: &String| rule.id().starts_with(family);
+        family.as_ref().is_none_or(is_of_family)
             && ids.as_ref().is_none_or(|ids| ids.contains(&rule.id()))
     });
     let mut out = io::stdout().lock();

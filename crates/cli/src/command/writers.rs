@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::recording::{Errors, Recording};
 use super::settings::ResolvedSettings;
-use crate::args::{Output, WritersArgs, WritersOutput};
+use crate::args::{Output, WritersArgs};
 use crate::exit::{CliError, ExitStatus};
 use crate::format::pluralize;
 use crate::output;
@@ -46,9 +46,7 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliErro
         files: recording.files,
         errors: errors.reported,
     };
-    match args.output {
-        WritersOutput::Yaml => output::writers::print(&proposal, quiet)?,
-    }
+    output::writers::print(&proposal, quiet)?;
     let WriterTotals {
         unknown_reconciler,
         writes,
