@@ -126,7 +126,10 @@ fn main() -> Result<()> {
             mdbook,
             webhook_calls,
         } => book::build(&mdbook, &read_text(&webhook_calls)?),
-        Command::SetVersion { version } => generated::write(version::set(&version)?),
+        Command::SetVersion { version } => {
+            generated::write(version::set(&version)?)?;
+            version::lock()
+        }
     }
 }
 
