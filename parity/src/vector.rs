@@ -124,7 +124,6 @@ pub const FILES: [&str; 6] = [
     "job-spec-generated.ndjson",
 ];
 
-/// Returns the directory of the vector files.
 pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")
 }

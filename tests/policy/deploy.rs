@@ -32,7 +32,6 @@ fn assert_accepted(settings: &Value) {
     assert!(verdict.valid, "{:?}", verdict.message);
 }
 
-/// Returns the URL of the published module.
 fn module_url(metadata: &Value) -> String {
     let [url, version] = ["ociUrl", "version"]
         .map(|key| metadata["annotations"][format!("io.kubewarden.policy.{key}")].as_str());

@@ -165,7 +165,6 @@ fn table(reports: &[Report]) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the result of a test.
 fn cell(report: &Report, name: &str) -> Result<String> {
     let Some(test) = report.tests.iter().find(|test| test.name == name) else {
         return Ok("–".to_owned());

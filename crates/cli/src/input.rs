@@ -153,7 +153,6 @@ impl Input {
         Ok((Box::new(file), size))
     }
 
-    /// Returns the error for a file without contents.
     pub(crate) fn empty_file_error(&self) -> Diagnostic {
         Diagnostic::of_file(&self.name, "empty file").with_kind(DiagnosticKind::Empty)
     }

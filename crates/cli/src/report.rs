@@ -118,7 +118,6 @@ impl Report {
         }
     }
 
-    /// Returns the diagnostics with the given level.
     pub(crate) fn diagnostics_with_level(&self, level: Level) -> impl Iterator<Item = &Diagnostic> {
         let diagnostics = self.diagnostics.iter();
         diagnostics.filter(move |diagnostic| diagnostic.level() == level)

@@ -227,7 +227,6 @@ impl RequestResult {
         }
     }
 
-    /// Returns the findings that are not suppressed.
     pub(crate) fn unsuppressed_findings(&self) -> impl Iterator<Item = &Finding> + Clone {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.suppression.is_none())

@@ -52,7 +52,6 @@ struct DocumentRange {
 }
 
 impl Batch {
-    /// Returns the documents.
     pub(crate) fn documents(&self) -> Vec<SourceDocument<'_>> {
         let documents = self.documents.iter().map(|entry| SourceDocument {
             bytes: entry.piece.get(entry.range.clone()).unwrap_or_default(),

@@ -23,6 +23,8 @@
 //!
 //! The modules form layers, which `docs/contributing/architecture.md` lists.
 
+#![warn(missing_docs)]
+
 mod catalog;
 mod cluster;
 mod decode;

@@ -43,7 +43,6 @@ impl<'a> Members<'a> {
         self.get(name).and_then(Self::parse).unwrap_or_default()
     }
 
-    /// Returns the value of a string member.
     pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
         self.get(name).and_then(string)
     }

@@ -31,7 +31,6 @@ impl Object<'_> {
         &self.state.group
     }
 
-    /// Returns the API version.
     pub fn version(&self) -> &str {
         &self.state.version
     }
@@ -79,7 +78,6 @@ impl Object<'_> {
         self.state.has_status()
     }
 
-    /// Returns the object as JSON.
     pub fn json(&self) -> &str {
         self.state.text
     }

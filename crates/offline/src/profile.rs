@@ -240,7 +240,6 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// Returns the profile with a name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }

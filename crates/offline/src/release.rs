@@ -25,7 +25,6 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// Returns the selected releases.
     pub fn releases(self) -> ReleaseSet {
         match self {
             Self::One(release) => release.into(),

@@ -46,7 +46,6 @@ impl Request<'_> {
         self.state.identity()
     }
 
-    /// Returns the name of the object.
     pub fn object_ref(&self) -> ObjectRef {
         self.state.object_ref()
     }

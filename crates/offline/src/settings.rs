@@ -53,7 +53,6 @@ impl<'t> SettingsText<'t> {
         Ok((all, others))
     }
 
-    /// Returns the settings as JSON.
     pub fn json(&self) -> &str {
         &self.json
     }

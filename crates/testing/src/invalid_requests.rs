@@ -80,7 +80,6 @@ pub fn strict() -> Value {
     json!({ "rules": rules })
 }
 
-/// Returns the requests for a kind with their settings.
 fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     let field = |value: &str| object_with_managed_by(kind.0, Some(value));
     let create = |object: &Value| request(kind, "CREATE", "", &Value::Null, object);

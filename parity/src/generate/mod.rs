@@ -82,7 +82,6 @@ impl Generator {
         z ^ z >> 31
     }
 
-    /// Returns a number below a limit.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or_default()
     }

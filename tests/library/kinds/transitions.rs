@@ -100,7 +100,6 @@ impl Loss<'_> {
     }
 }
 
-/// Returns the outcomes in a status.
 fn outcomes(state: &Value) -> BTreeSet<&'static str> {
     let mut outcomes = BTreeSet::new();
     let mut types = BTreeSet::new();

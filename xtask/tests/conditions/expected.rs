@@ -42,7 +42,6 @@ fn changes(request: &Value, path: &str) -> bool {
     new != old
 }
 
-/// Returns true if the stored object is delegated.
 pub(crate) fn is_delegated(request: &Value, kind: &Kind<'_>) -> bool {
     let stored = at(&request["oldObject"], kind.managed_by_path());
     stored[0]

@@ -56,7 +56,6 @@ pub(super) fn manifest(name: &'static str, settings: Value) -> Manifest {
     }
 }
 
-/// Returns the manifests of policies for workloads.
 pub(super) fn manifests() -> Vec<Manifest> {
     let names = ["management", "worker", "hybrid"].into_iter();
     let mut manifests: Vec<_> = names

@@ -214,7 +214,6 @@ struct Suggestion {
     is_key: bool,
 }
 
-/// Returns the suggestions for an object's values and keys.
 fn suggestions(
     located: &LocatedObject<'_, '_>,
     context: &Context<'_>,

@@ -123,7 +123,6 @@ fn find_request(json: &str) -> (&str, &'static str) {
     }
 }
 
-/// Returns the object of a request.
 fn object_ref(request: &AdmissionRequest<'_>) -> ObjectRef {
     let [group, version, kind] = request.kind().map(str::to_owned);
     ObjectRef {
@@ -151,7 +150,6 @@ struct Uid {
     uid: String,
 }
 
-/// Returns the response as an `AdmissionReview`.
 fn admission_review(uid: &str, result: Result<&Evaluation, &DecodeError>) -> Value {
     // As in the policy, the path starts at the payload, whose member `request` is the request.
     let malformed = |e: &DecodeError| Evaluation::malformed(&e.clone().within("request"));

@@ -138,7 +138,6 @@ impl WriterList {
     }
 }
 
-/// Returns the comment about a writer.
 fn comment(
     writer: &StatusWriter,
     error: Option<&str>,

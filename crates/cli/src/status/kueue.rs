@@ -251,7 +251,6 @@ impl Kueue {
         }
     }
 
-    /// Returns the Workload of an object.
     pub(super) fn workload(&self, object: &StoredObject) -> Option<&Workload> {
         self.workloads.get(&object.uid)
     }

@@ -111,7 +111,6 @@ pub(super) struct Condition {
     pub(super) last_transition_time: Option<DateTime<Utc>>,
 }
 
-/// Returns the condition of a type.
 pub(super) fn condition<'c>(conditions: &'c [Condition], name: &str) -> Option<&'c Condition> {
     conditions.iter().find(|one| one.name == name)
 }

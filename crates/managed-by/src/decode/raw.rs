@@ -66,7 +66,6 @@ impl<'a> Raw<'a> {
         Self(text.trim_ascii())
     }
 
-    /// Returns an empty value of the given type.
     pub(super) fn empty(json_type: Type) -> Self {
         Self(match json_type {
             Type::Object => "{}",
@@ -97,7 +96,7 @@ impl<'a> Raw<'a> {
     /// Returns the string, borrowed unless it contains escapes, or [`None`] for other types.
     pub(crate) fn string(self) -> Option<Cow<'a, str>> {
         let body = self.0.strip_prefix('"')?.strip_suffix('"')?;
-        // Saves 1.4 % of the fuel of a request with 200 controllers and 200 namespaces in its settings.
+        // Most strings have no escapes and need no decoding.
         if !body.as_bytes().contains(&b'\\') {
             return Some(Cow::Borrowed(body));
         }

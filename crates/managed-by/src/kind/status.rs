@@ -205,7 +205,6 @@ impl<'k> OutcomeProfile<'k> {
         matchers.is_some_and(|(success, failure)| success.excludes(&failure))
     }
 
-    /// Returns the path of the outcome.
     pub(crate) fn path(&self) -> &'k str {
         let matcher = self.success.or(self.failure);
         matcher.map_or(CONDITIONS, |matcher| matcher.path())

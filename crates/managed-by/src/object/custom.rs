@@ -44,7 +44,6 @@ pub(crate) struct NestedManagedBy<'a> {
 }
 
 impl<'a> NestedManagedBy<'a> {
-    /// Returns true if both have the same kind.
     pub(crate) fn has_same_kind(&self, other: &Self) -> bool {
         std::ptr::eq(self.kind, other.kind)
     }

@@ -46,7 +46,6 @@ pub(crate) struct Object<'a> {
 }
 
 impl Object<'_> {
-    /// Returns the reconciler of the object, given its kind.
     pub(crate) fn reconciler(&self, kind: &Kind<'_>) -> Reconciler<'_> {
         kind.reconciler(self.managed_by.as_deref())
     }

@@ -175,7 +175,6 @@ fn is_set(value: &Raw<'_>) -> bool {
     value.json_type() != Type::Null
 }
 
-/// Returns a member of an optional object.
 fn member<'a>(object: Option<Raw<'a>>, name: &str) -> Option<Raw<'a>> {
     object?.member(name)
 }

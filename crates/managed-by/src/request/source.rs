@@ -74,7 +74,6 @@ impl<'a> RequestSource<'a> {
         self.json().map_or([0, 0], |json| json.sizes())
     }
 
-    /// Returns the objects as JSON.
     pub(crate) fn json(self) -> Option<ObjectPair<Cow<'a, str>>> {
         #[cfg(feature = "k8s-openapi")]
         if let Self::Typed(jobs) = self {

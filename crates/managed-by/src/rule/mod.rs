@@ -300,7 +300,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns the reconciler of an object of this kind.
     pub(crate) fn reconciler<'o>(&self, object: &'o Object<'_>) -> Reconciler<'o> {
         object.reconciler(self.kind)
     }

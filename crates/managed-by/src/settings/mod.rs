@@ -380,7 +380,6 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns true if the settings configure delegation.
     fn configures_delegation(&self) -> bool {
         self.role.is_some() || self.controllers.is_some() || !self.namespaces.is_empty()
     }

@@ -91,7 +91,6 @@ impl<'t> Document<'t> {
         Ok((!is_null).then_some(Self { lines, content }))
     }
 
-    /// Returns the document as JSON.
     pub fn json(&self) -> &str {
         match &self.content {
             Content::Json(json) => json.value,

@@ -44,7 +44,6 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Returns the identity of the object.
     pub(crate) fn object_ref(&self) -> ObjectRef {
         ObjectRef {
             group: self.group.to_string(),

@@ -197,7 +197,6 @@ impl<'s> ObjectHistory<'s> {
         (previous.get(identity), version)
     }
 
-    /// Returns the request that the API server rejected.
     fn rejected_request<'c>(
         &self,
         write: &'c RejectedWrite<'c>,
@@ -315,7 +314,6 @@ impl<'s> ObjectHistory<'s> {
     }
 }
 
-/// Returns the task for a change of an object.
 fn evaluation_task<'c>(
     operation: Operation,
     state: &'c State<'c>,

@@ -46,12 +46,10 @@ impl<'s> Replay<'s> {
         }
     }
 
-    /// Returns the totals so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// Returns the number of live objects.
     pub fn live_objects(&self) -> usize {
         self.history.live.len()
     }

@@ -345,7 +345,6 @@ fn event(name: &str, object: &Value) -> String {
     json!({"type": name, "object": object}).to_string() + "\n"
 }
 
-/// Returns the requests of a history, as JSON.
 fn requests(text: &str) -> Vec<Value> {
     let mut requests = Vec::new();
     let mut replay = Replay::new(default_evaluator());

@@ -46,7 +46,6 @@ fn read(settings: &Value, text: &str) -> (StatusWriterLists, Vec<(u64, String, S
     (writers.finish(), skipped)
 }
 
-/// Returns the writers in a log.
 fn listed(text: &str) -> Vec<String> {
     let (written, skipped) = read(&Value::Null, text);
     assert_eq!(skipped, [], "{text}");

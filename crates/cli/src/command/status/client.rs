@@ -133,7 +133,6 @@ impl Client {
         Ok(versions.collect())
     }
 
-    /// Returns true if the cluster serves a resource.
     pub(super) async fn serves(&self, resource: &Resource) -> Result<bool, ReadError> {
         let version = resource.group_version();
         let served = match self.0.list_api_group_resources(&version).await {

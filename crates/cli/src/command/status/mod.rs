@@ -319,7 +319,6 @@ fn read_object(
     })
 }
 
-/// Returns the items of a list.
 fn items(list: &str) -> Vec<&RawValue> {
     #[derive(serde::Deserialize)]
     struct List<'a> {
@@ -340,7 +339,6 @@ impl StatusArgs {
         writers
     }
 
-    /// Returns true if the output is a table.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.output, StatusOutput::Table | StatusOutput::Wide)
     }

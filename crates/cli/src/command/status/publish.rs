@@ -161,7 +161,6 @@ struct ObjectName {
     name: String,
 }
 
-/// Returns the names of a list's items.
 fn names(list: &str) -> Vec<ObjectName> {
     #[derive(Deserialize)]
     struct List {

@@ -130,7 +130,7 @@ impl<'r, 'a> Cursor<'r, 'a> {
         let mut matching = 0;
         for (bit, (path, _)) in self.iter(self.matching) {
             let path = path.as_bytes();
-            // Comparing single bytes first avoids a call, which saves 4.5 % of the fuel of a JobSet's status update.
+            // Compares single bytes first: few paths match, and comparing slices is a call.
             if matches!(path.get(end), None | Some(b'.' | b'['))
                 && is_first(name, path.get(start))
                 && is_first(separator, path.get(self.offset))

@@ -79,7 +79,6 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     Ok(())
 }
 
-/// Returns a hint on the controller to delegate to.
 fn delegation_hint(
     context: &Context<'_>,
     kind: &str,

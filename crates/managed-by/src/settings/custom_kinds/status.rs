@@ -187,7 +187,6 @@ impl<'a> DeclaredMatcher<'a> {
         None
     }
 
-    /// Returns the path that it reads.
     fn path(&self) -> &str {
         match self {
             Self::Condition(_) => CONDITIONS,

@@ -145,7 +145,6 @@ impl<'t> Tree<'t> {
         offset(node.start)..offset(node.end)
     }
 
-    /// Returns the text of a scalar.
     fn text(&self, node: Node, source: TextSource) -> &str {
         let (start, end) = (to_usize(node.start), to_usize(node.end));
         let text = match source {
@@ -158,7 +157,6 @@ impl<'t> Tree<'t> {
         text.unwrap_or_default()
     }
 
-    /// Returns the text of a key.
     fn key(&self, id: u32) -> &str {
         match self.node(id) {
             Some(node) => match node.value {
