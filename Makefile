@@ -11,11 +11,11 @@ REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=c
 # Ignore the environment's target directory and flags, so that the recipe copies the module that it just built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 
-# Task runner, see xtask/src/main.rs.
-XTASK := cargo run --quiet --package xtask --
-
 # Packages that `make test` builds: all except the npm package generator, which has its own target.
 TEST_PACKAGES := --workspace --exclude managed-by-js-generator
+
+# Task runner, see xtask/src/main.rs. Built with the features of the tests' dependencies, so that Cargo compiles these only once.
+XTASK := cargo build --quiet $(TEST_PACKAGES) --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name '*.md' -o -name Cargo.toml)
 
