@@ -15,17 +15,25 @@ WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=targe
 TEST_PACKAGES := --workspace --exclude managed-by-js-generator
 
 # Task runner, see xtask/src/main.rs. Built with the features of the tests' dependencies, so that Cargo compiles these only once.
-XTASK := cargo build --quiet $(TEST_PACKAGES) --bin xtask && $${CARGO_TARGET_DIR:-target}/debug/xtask
+BUILD_XTASK := cargo build --quiet $(TEST_PACKAGES) --bin xtask
+XTASK := $(BUILD_XTASK) && $${CARGO_TARGET_DIR:-target}/debug/xtask
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml $(shell find src crates/managed-by crates/noop -name '*.rs' -o -name '*.md' -o -name Cargo.toml)
 
 .PHONY: demo test
-demo: setup annotated-policy.wasm ## Evaluate the requests in examples/ with the built policy
+demo: setup ## Evaluate the requests in examples/ with the built policy
+	@$(call in-parallel,$(BUILD_XTASK),policy.wasm)
+	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@$(XTASK) demo annotated-policy.wasm
 
-test: setup annotated-policy.wasm annotated-pods-policy.wasm noop.wasm go/managedby/module.wasm target/expected.ndjson ## Test the library, the module, the CLI and the Go modules
+test: setup ## Test the library, the module, the CLI and the Go modules
+	@$(call in-parallel,cargo test $(TEST_PACKAGES) --quiet --no-run,policy.wasm pods-policy.wasm noop.wasm go/managedby/module.wasm)
+	@$(MAKE) --no-print-directory annotated-policy.wasm annotated-pods-policy.wasm target/expected.ndjson
 	cargo test $(TEST_PACKAGES) --quiet
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-test; else echo "skipped: the Go modules, because go is not on the PATH"; fi
+
+# Run a command and build modules at the same time: most of the time, a build of a module uses one core.
+in-parallel = $(1) & $(MAKE) --no-print-directory $(2); status=$$?; wait $$! && exit $$status
 
 .PHONY: setup
 setup: # Install the pinned toolchain and the wasm target if they are missing
