@@ -57,7 +57,7 @@ struct Event {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Verdict {
+struct RecordedResults {
     name: String,
     results: Vec<ValidationResult>,
 }
@@ -177,7 +177,7 @@ fn job_requests() -> Result<Vec<Case>> {
 /// # Errors
 /// If a file is missing, or the results belong to other requests.
 pub fn vectors() -> Result<Vec<Vector>> {
-    let verdicts = read_lines::<Verdict>(&path(VERDICTS))?;
+    let verdicts = read_lines::<RecordedResults>(&path(VERDICTS))?;
     let cases = job_requests()?;
     let names = cases.iter().map(|case| &case.name);
     ensure!(
@@ -186,7 +186,7 @@ pub fn vectors() -> Result<Vec<Vector>> {
     );
     let pairs = cases.into_iter().zip(verdicts);
     Ok(pairs
-        .map(|(case, Verdict { results, .. })| Vector { case, results })
+        .map(|(case, RecordedResults { results, .. })| Vector { case, results })
         .collect())
 }
 
@@ -203,7 +203,7 @@ pub fn upstream_vectors() -> Result<Vec<Vector>> {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(vectors: Vec<Vector>) -> Result<()> {
-    let verdict = |Vector { case, results }| Verdict {
+    let verdict = |Vector { case, results }| RecordedResults {
         name: case.name,
         results,
     };

@@ -56,7 +56,7 @@ struct Test {
     #[serde(default)]
     missing: Vec<String>,
     #[serde(default)]
-    findings: Vec<Finding>,
+    findings: Vec<ReportFinding>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ enum TestResult {
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct ReportFinding {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -219,7 +219,7 @@ fn findings(reports: &[Report]) -> Result<String> {
     Ok(text)
 }
 
-impl Finding {
+impl ReportFinding {
     /// Returns the finding as Markdown.
     fn to_text(&self) -> Result<String> {
         let Self {

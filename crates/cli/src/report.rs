@@ -11,7 +11,7 @@ use crate::args::EvaluationArgs;
 use crate::counts::{ResultCounts, Totals};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Level, Span};
 use crate::exit::ExitStatus;
-use crate::result::{Finding, RequestResult, unchecked_id, unchecked_level};
+use crate::result::{LocatedFinding, RequestResult, unchecked_id, unchecked_level};
 
 /// The command, as the user types it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -75,7 +75,7 @@ pub(crate) struct Annotation<'r> {
     pub(crate) text: String,
     pub(crate) suggestion: Option<&'r str>,
     /// The finding with its request; [`None`] for a diagnostic.
-    pub(crate) finding: Option<(&'r RequestResult, &'r Finding)>,
+    pub(crate) finding: Option<(&'r RequestResult, &'r LocatedFinding)>,
 }
 
 impl Annotation<'_> {

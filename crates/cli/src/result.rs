@@ -58,12 +58,12 @@ pub(crate) struct RequestResult {
     /// Evaluated releases that drop `managedBy` from the object unless their feature gate is enabled.
     #[serde(rename = "droppedBy", skip_serializing_if = "Option::is_none")]
     pub(crate) releases_dropping_managed_by: Option<ReleaseSet>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<LocatedFinding>,
 }
 
 /// A finding and its position in a file.
 #[derive(Debug, Serialize)]
-pub(crate) struct Finding {
+pub(crate) struct LocatedFinding {
     #[serde(flatten, serialize_with = "serialize_with_help")]
     pub(crate) reported: managed_by::Finding,
     #[serde(flatten)]
@@ -85,7 +85,7 @@ pub(crate) enum Suppression {
     Baseline,
 }
 
-impl Finding {
+impl LocatedFinding {
     pub(crate) fn is_denial(&self) -> bool {
         self.reported.enforcement == Enforcement::Deny
     }
@@ -101,7 +101,7 @@ impl Finding {
 
 impl RequestResult {
     /// Describes the releases with a finding. Returns [`None`] if no release was requested and all releases agree.
-    pub(crate) fn releases_of(&self, finding: &Finding) -> Option<String> {
+    pub(crate) fn releases_of(&self, finding: &LocatedFinding) -> Option<String> {
         let releases = finding.reported.releases?;
         Some(match self.releases {
             Some(decisions) if finding.is_denial() => {
@@ -115,7 +115,7 @@ impl RequestResult {
     }
 
     /// Returns the text of a finding, with its releases.
-    pub(crate) fn text_of(&self, finding: &Finding) -> String {
+    pub(crate) fn text_of(&self, finding: &LocatedFinding) -> String {
         let text = &finding.reported.message;
         match self.releases_of(finding) {
             Some(releases) => format!("{text} ({releases})"),
@@ -182,7 +182,7 @@ impl RequestResult {
         } = report;
         let findings = findings.into_iter().map(|reported| {
             let (span, source) = locate(&reported).unzip();
-            Finding {
+            LocatedFinding {
                 reported,
                 span,
                 source: source.flatten(),
@@ -207,7 +207,10 @@ impl RequestResult {
     }
 
     /// Suppresses findings and updates the decision.
-    pub(crate) fn suppress(&mut self, mut reason: impl FnMut(&Finding) -> Option<Suppression>) {
+    pub(crate) fn suppress(
+        &mut self,
+        mut reason: impl FnMut(&LocatedFinding) -> Option<Suppression>,
+    ) {
         for finding in self.findings.iter_mut().filter(|f| f.suppression.is_none()) {
             finding.suppression = reason(finding);
         }
@@ -227,7 +230,7 @@ impl RequestResult {
         }
     }
 
-    pub(crate) fn unsuppressed_findings(&self) -> impl Iterator<Item = &Finding> + Clone {
+    pub(crate) fn unsuppressed_findings(&self) -> impl Iterator<Item = &LocatedFinding> + Clone {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.suppression.is_none())
     }

@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind, Level};
 use crate::exit::CliError;
 use crate::input::Input;
 use crate::report::Report;
-use crate::result::{Finding, RequestResult, Suppression};
+use crate::result::{LocatedFinding, RequestResult, Suppression};
 
 /// The annotation that lists an object's exceptions. Its domain is the domain of the project's pages.
 pub(crate) const ANNOTATION: &str = "managed-by-policy.github.io/except";
@@ -256,7 +256,7 @@ impl Baseline {
         parents.chain(path.skip(shared)).collect()
     }
 
-    fn known_finding(&self, result: &RequestResult, finding: &Finding) -> KnownFinding {
+    fn known_finding(&self, result: &RequestResult, finding: &LocatedFinding) -> KnownFinding {
         KnownFinding {
             file: self.relative_name(&result.file),
             object: result.object.to_string(),

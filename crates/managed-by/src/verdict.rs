@@ -330,20 +330,20 @@ fn rule_and_path(finding: &RuleFinding<'_>) -> String {
     format!("{} {}", finding.rule().id(), finding.error().path())
 }
 
-const POD: Target<'_> = Target {
+const POD: ObjectType<'_> = ObjectType {
     group: "",
     kind: "Pod",
     plural: "pods",
 };
 
 /// Type of the request's object, as in kube-apiserver's errors.
-struct Target<'r> {
+struct ObjectType<'r> {
     group: &'r str,
     kind: &'r str,
     plural: &'r str,
 }
 
-impl<'r> Target<'r> {
+impl<'r> ObjectType<'r> {
     fn from_request(request: &'r AdmissionRequest<'_>) -> Self {
         let (group, kind, plural) = match &request.target {
             RequestTarget::Change(kind, _) => (kind.group(), kind.name(), kind.plural()),
@@ -372,7 +372,7 @@ fn status_message<'f, 'a: 'f>(
     denials: impl Iterator<Item = (&'f RuleFinding<'a>, Release)>,
     is_access_error: bool,
 ) -> String {
-    let target = Target::from_request(request);
+    let target = ObjectType::from_request(request);
     let mut seen = BTreeSet::new();
     let mut list = String::new();
     for (finding, release) in denials {
@@ -408,7 +408,7 @@ fn status_message<'f, 'a: 'f>(
 #[cold]
 fn forbidden_message(
     request: &AdmissionRequest<'_>,
-    target: &Target<'_>,
+    target: &ObjectType<'_>,
     finding: &RuleFinding<'_>,
 ) -> String {
     format!(

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::coverage::{Coverage, profile_results};
 use super::report::{
-    ConformanceReport, DeniedWrites, Outcome, Provenance, Rejection, UnfinishedObject,
+    ConformanceOutcome, ConformanceReport, DeniedWrites, Provenance, Rejection, UnfinishedObject,
 };
 use super::rule_results::RuleResults;
 use super::tracked_object::TrackedObject;
@@ -301,7 +301,7 @@ impl<'s> ReportBuilder<'s> {
         unfinished_objects.truncate(MAX_OBJECTS);
         let has_job = self.objects.values().any(TrackedObject::is_job);
         let (rules, warnings) = self.rule_results.finish();
-        let releases_with = |outcome: Outcome| -> ReleaseSet {
+        let releases_with = |outcome: ConformanceOutcome| -> ReleaseSet {
             let releases = self.releases.iter().enumerate();
             let has_outcome = releases.filter(|(index, _)| {
                 let results = rules.iter().filter_map(|rule| rule.results.get(*index));
@@ -309,7 +309,7 @@ impl<'s> ReportBuilder<'s> {
             });
             has_outcome.map(|(_, release)| release).collect()
         };
-        let denied_by = releases_with(Outcome::Denied);
+        let denied_by = releases_with(ConformanceOutcome::Denied);
         let required: Vec<&Profile> = profile(CORE)
             .filter(|_| has_job)
             .into_iter()
@@ -324,7 +324,7 @@ impl<'s> ReportBuilder<'s> {
         let covered = profiles
             .iter()
             .filter(|profile| profile.is_required)
-            .fold(releases_with(Outcome::Passed), |all, profile| {
+            .fold(releases_with(ConformanceOutcome::Passed), |all, profile| {
                 all.intersection(profile.exercised_in)
             });
         let conforms_to = if self.skipped == 0 && self.rejected_writes == 0 && unfinished == 0 {

@@ -3,7 +3,7 @@
 use managed_by::{ReleaseSet, rule};
 use managed_by_offline::profile::{PROFILES, Profile, STATUS, Transitions};
 
-use super::report::{MissingPart, Outcome, ProfileResult, RuleResult};
+use super::report::{ConformanceOutcome, MissingPart, ProfileResult, RuleResult};
 
 /// Rules and transitions that the writes exercised.
 pub(super) struct Coverage<'c> {
@@ -90,8 +90,9 @@ impl Coverage<'_> {
             return self.releases;
         };
         let results = rule.results.iter().zip(self.releases.iter());
-        let without = results
-            .filter(|(result, _)| result.outcome != Outcome::NotInRelease && result.exercised == 0);
+        let without = results.filter(|(result, _)| {
+            result.outcome != ConformanceOutcome::NotInRelease && result.exercised == 0
+        });
         without.map(|(_, release)| release).collect()
     }
 }

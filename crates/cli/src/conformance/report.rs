@@ -164,18 +164,18 @@ pub(crate) struct RuleWarning {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleCounts {
-    /// Outcome of the rule.
-    pub(crate) outcome: Outcome,
+    /// ConformanceOutcome of the rule.
+    pub(crate) outcome: ConformanceOutcome,
     /// Number of writes that exercised the rule.
     pub(crate) exercised: u64,
     /// Number of writes that the rule denies.
     pub(crate) denied: u64,
 }
 
-/// Outcome of a rule in a release.
+/// ConformanceOutcome of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Outcome {
+pub(crate) enum ConformanceOutcome {
     /// The release does not have the rule.
     NotInRelease,
     /// No write exercised the rule. This is not a pass.
@@ -377,10 +377,10 @@ impl fmt::Display for RuleCounts {
             denied,
         } = self;
         match outcome {
-            Outcome::NotInRelease => f.write_str("not in release"),
-            Outcome::Untested => f.write_str("untested"),
-            Outcome::Passed => write!(f, "✓ {exercised}"),
-            Outcome::Denied => write!(f, "✗ {denied} of {exercised}"),
+            ConformanceOutcome::NotInRelease => f.write_str("not in release"),
+            ConformanceOutcome::Untested => f.write_str("untested"),
+            ConformanceOutcome::Passed => write!(f, "✓ {exercised}"),
+            ConformanceOutcome::Denied => write!(f, "✗ {denied} of {exercised}"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use managed_by::{Enforcement, Evaluation, Finding, ReleaseSet, Rule, rules};
 
-use super::report::{Outcome, RuleCounts, RuleResult, RuleWarning};
+use super::report::{ConformanceOutcome, RuleCounts, RuleResult, RuleWarning};
 use super::writes::WriteLocation;
 
 /// Results of the rules that apply to a recorded kind, by the id of the rule.
@@ -85,18 +85,18 @@ impl RuleCounts {
     /// Counts a write to which the rule applies.
     fn count_write(&mut self, exists: bool, is_exercised: bool, is_denied: bool) {
         if !exists {
-            self.outcome = Outcome::NotInRelease;
+            self.outcome = ConformanceOutcome::NotInRelease;
             return;
         }
         if is_exercised {
             self.exercised = self.exercised.saturating_add(1);
-            if self.outcome == Outcome::Untested {
-                self.outcome = Outcome::Passed;
+            if self.outcome == ConformanceOutcome::Untested {
+                self.outcome = ConformanceOutcome::Passed;
             }
         }
         if is_denied {
             self.denied = self.denied.saturating_add(1);
-            self.outcome = Outcome::Denied;
+            self.outcome = ConformanceOutcome::Denied;
         }
     }
 }

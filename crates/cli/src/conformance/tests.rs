@@ -4,7 +4,7 @@ use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings};
 use managed_by_parity::trace;
 use serde_json::{Value, json};
 
-use super::report::{Outcome, RuleResult};
+use super::report::{ConformanceOutcome, RuleResult};
 use super::{ConformanceReport, ReportBuilder, WriteLocation};
 
 fn builder(controller: &str) -> ReportBuilder<'static> {
@@ -60,11 +60,11 @@ fn job_controller_conforms_since_1_32() {
     let outcome = |rule: &str| result(&report, rule).results.last().unwrap().outcome;
     assert_eq!(
         outcome("job-status/finished-with-active-pods"),
-        Outcome::Passed
+        ConformanceOutcome::Passed
     );
     assert_eq!(
         outcome("job-status/success-criteria-met-non-indexed"),
-        Outcome::NotInRelease
+        ConformanceOutcome::NotInRelease
     );
     let without_start_time = result(&report, "job-status/finished-without-start-time");
     assert_eq!(without_start_time.results[1].denied, 1);

@@ -9,7 +9,7 @@ use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, Tes
 use super::escape::escape_control;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::report::Report;
-use crate::result::{Finding, RequestResult, Suppression};
+use crate::result::{LocatedFinding, RequestResult, Suppression};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let denies_warnings = report.denies_warnings;
@@ -41,7 +41,7 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
             .unsuppressed_findings()
             .filter(move |f| f.level() == level)
     };
-    let line = |finding: &Finding| {
+    let line = |finding: &LocatedFinding| {
         let span = finding.span.as_ref();
         let position = span.map(|span| format!("{}:{}: ", span.line, span.column));
         let text = format!(

@@ -13,7 +13,7 @@ use super::table::table;
 use crate::args::{StatusArgs, StatusOutput};
 use crate::exit::{CliError, ExitStatus};
 use crate::format::{number, pluralize};
-use crate::status::{ObjectStatus, Verdict, duration};
+use crate::status::{ObjectStatus, StatusVerdict, duration};
 use crate::stderr::stderr;
 
 /// Workloads of a cluster with their verdicts.
@@ -22,7 +22,7 @@ pub(crate) struct StatusReport {
     pub(crate) now: DateTime<Utc>,
     pub(crate) after: TimeDelta,
     pub(crate) objects: Vec<ObjectStatus>,
-    pub(crate) unchecked: Vec<Unchecked>,
+    pub(crate) unchecked: Vec<UnreadResource>,
     /// Controllers that the settings list, or that the library knows.
     pub(crate) known_controllers: BTreeSet<String>,
     /// True if one workload was selected by its name.
@@ -31,7 +31,7 @@ pub(crate) struct StatusReport {
 
 /// Resource that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Unchecked {
+pub(crate) struct UnreadResource {
     pub(crate) resource: String,
     pub(crate) reason: String,
     /// True if workloads of this resource are missing in the report.
@@ -43,7 +43,7 @@ impl StatusReport {
     /// Returns true if a workload could not be read, or has no verdict.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.unchecked.iter().any(|unread| unread.has_workloads)
-            || self.count(Verdict::Unchecked) > 0
+            || self.count(StatusVerdict::Unchecked) > 0
     }
 
     /// Returns the exit status. Problems that are published elsewhere do not fail the run.
@@ -61,14 +61,14 @@ impl StatusReport {
         ])
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
+    fn count(&self, verdict: StatusVerdict) -> usize {
         let rows = self.objects.iter();
         rows.filter(|row| row.verdict == verdict).count()
     }
 
     /// Formats the counts: `3 workloads: 1 orphaned, 2 healthy`.
     fn summary(&self) -> String {
-        let counts = Verdict::ALL
+        let counts = StatusVerdict::ALL
             .iter()
             .map(|verdict| (self.count(*verdict), verdict));
         let counts = counts.filter(|(count, _)| *count > 0);
@@ -85,7 +85,7 @@ impl StatusReport {
     fn json(&self) -> Value {
         let mut summary = Map::new();
         summary.insert("workloads".to_owned(), self.objects.len().into());
-        for verdict in Verdict::ALL {
+        for verdict in StatusVerdict::ALL {
             summary.insert(verdict.as_str().to_owned(), self.count(verdict).into());
         }
         json!({
@@ -131,7 +131,7 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
         }
     }
     out.flush()?;
-    for Unchecked {
+    for UnreadResource {
         resource, reason, ..
     } in &report.unchecked
     {

@@ -15,7 +15,7 @@ use crate::format::{counts, number, pluralize, single_line};
 use crate::hint;
 use crate::recording::ReplaySummary;
 use crate::report::Report;
-use crate::result::{Finding, RequestResult};
+use crate::result::{LocatedFinding, RequestResult};
 
 pub(crate) fn write_results(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut results = report.results.iter();
@@ -58,7 +58,7 @@ fn level(level: diagnostic::Level) -> Level<'static> {
     }
 }
 
-fn render_finding(result: &RequestResult, finding: &Finding) -> String {
+fn render_finding(result: &RequestResult, finding: &LocatedFinding) -> String {
     let reported = &finding.reported;
     let title = level(finding.level()).primary_title(escape_control(&reported.message));
     let title = title.id(reported.rule.id());

@@ -5,8 +5,8 @@ use managed_by::MULTIKUEUE;
 use super::multikueue::follow;
 use super::object::StoredObject;
 use super::time::duration;
-use super::{Cluster, Finding, Limits, Link, ObjectStatus, Verdict};
-use Verdict::{Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled};
+use super::{ClusterState, Limits, Link, ObjectStatus, StatusFinding, StatusVerdict};
+use StatusVerdict::{Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled};
 
 /// Field manager of the Job controller: the name of its program in the releases of Kubernetes.
 const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
@@ -16,9 +16,13 @@ const KUEUE: [&str; 2] = ["kueue", "manager"];
 const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
 
 /// Evaluates a workload.
-pub(crate) fn assess(object: StoredObject, cluster: &Cluster, limits: &Limits) -> ObjectStatus {
+pub(crate) fn assess(
+    object: StoredObject,
+    cluster: &ClusterState,
+    limits: &Limits,
+) -> ObjectStatus {
     let mut chain = Vec::new();
-    let Finding {
+    let StatusFinding {
         verdict,
         state,
         reason,
@@ -42,32 +46,32 @@ pub(crate) fn assess(object: StoredObject, cluster: &Cluster, limits: &Limits) -
 /// Returns the first finding, in the order of severity.
 fn find(
     object: &StoredObject,
-    cluster: &Cluster,
+    cluster: &ClusterState,
     limits: &Limits,
     chain: &mut Vec<Link>,
-) -> Finding {
+) -> StatusFinding {
     let state = state(object);
     let name = object.argument();
     let delegated_to = object.delegated_to.as_deref();
     let is_for_multikueue = delegated_to == Some(MULTIKUEUE);
     if object.is_being_deleted {
-        return Finding::new(Healthy, "Terminating", "is being deleted");
+        return StatusFinding::new(Healthy, "Terminating", "is being deleted");
     }
     if let Some(text) = &object.violation {
         let action = format!("find the writer in the audit log, then delete and recreate {name}");
-        return Finding::new(Contradicting, state, text).action(action);
+        return StatusFinding::new(Contradicting, state, text).action(action);
     }
     if let Some(finding) = foreign_writer(object, state, limits) {
         return finding;
     }
     if object.outcome.is_some() {
-        return Finding::new(Finished, state, "");
+        return StatusFinding::new(Finished, state, "");
     }
     if let Some((text, is_in_settings)) = &object.unknown_name
         && (*is_in_settings || !object.has_status)
     {
         let action = format!("recreate {name} with the name of a controller, or without managedBy");
-        return Finding::new(Orphaned, state, text).action(action);
+        return StatusFinding::new(Orphaned, state, text).action(action);
     }
     let finding = if is_for_multikueue {
         follow(object, state, cluster, limits, chain)
@@ -81,7 +85,7 @@ fn find(
 }
 
 /// Evaluates the progress of a workload from its status alone.
-fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> Finding {
+fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> StatusFinding {
     if !object.has_status && !object.is_suspended {
         if let Some(age) = limits.age_of_evidence(object.created) {
             let reason = format!("no status since its creation {} ago", duration(age));
@@ -92,9 +96,9 @@ fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> Find
                     object.object.kind
                 ),
             };
-            return Finding::new(Orphaned, state, reason).action(action);
+            return StatusFinding::new(Orphaned, state, reason).action(action);
         }
-        return Finding::new(Healthy, state, "new");
+        return StatusFinding::new(Healthy, state, "new");
     }
     let unheeded = match (object.is_suspended, object.suspended_condition) {
         (false, Some(true)) => Some("resumed"),
@@ -109,9 +113,9 @@ fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> Find
             duration(age)
         );
         let action = format!("check that {} is running", named(object));
-        return Finding::new(Stalled, state, reason).action(action);
+        return StatusFinding::new(Stalled, state, reason).action(action);
     }
-    Finding::new(Healthy, state, "")
+    StatusFinding::new(Healthy, state, "")
 }
 
 /// Returns the state in one word.
@@ -136,7 +140,11 @@ fn named(object: &StoredObject) -> String {
 }
 
 /// Finds a last writer of the status that is not the controller.
-fn foreign_writer(object: &StoredObject, state: &'static str, limits: &Limits) -> Option<Finding> {
+fn foreign_writer(
+    object: &StoredObject,
+    state: &'static str,
+    limits: &Limits,
+) -> Option<StatusFinding> {
     let write = object.last_status_write.as_ref()?;
     let manager = &*write.manager;
     let age = duration(limits.now.signed_duration_since(write.time));
@@ -144,7 +152,7 @@ fn foreign_writer(object: &StoredObject, state: &'static str, limits: &Limits) -
     let foreign = |expected: &str| {
         let reason = format!("{manager} wrote the status {age} ago, expected {expected}");
         let action = "find the user in the audit log, and restrict who may write the status";
-        Some(Finding::new(ForeignWriter, state, reason).action(action))
+        Some(StatusFinding::new(ForeignWriter, state, reason).action(action))
     };
     if let Some(writers) = limits.writers.get(controller) {
         let is_listed = writers.iter().any(|writer| writer == manager);
@@ -164,7 +172,7 @@ fn foreign_writer(object: &StoredObject, state: &'static str, limits: &Limits) -
     if object.delegated_to.is_some() && manager == KUBE_CONTROLLER_MANAGER {
         let reason = format!("delegated to {controller}, but {manager} wrote the status {age} ago");
         let action = "enable the feature gate JobManagedBy in kube-controller-manager";
-        return Some(Finding::new(Contradicting, state, reason).action(action));
+        return Some(StatusFinding::new(Contradicting, state, reason).action(action));
     }
     if object.delegated_to.as_deref() == Some(MULTIKUEUE) && !KUEUE.contains(&manager) {
         return foreign("kueue");
@@ -176,12 +184,12 @@ fn foreign_writer(object: &StoredObject, state: &'static str, limits: &Limits) -
 fn dead_controller(
     object: &StoredObject,
     state: &'static str,
-    cluster: &Cluster,
+    cluster: &ClusterState,
     limits: &Limits,
-) -> Option<Finding> {
+) -> Option<StatusFinding> {
     let renewal = cluster.leases.renewal(object.controller());
     let age = limits.age_of_evidence(renewal)?;
     let name = named(object);
     let reason = format!("{name} renewed its Lease {} ago", duration(age));
-    Some(Finding::new(Stalled, state, reason).action(format!("check that {name} is running")))
+    Some(StatusFinding::new(Stalled, state, reason).action(format!("check that {name} is running")))
 }

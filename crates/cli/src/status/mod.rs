@@ -1,9 +1,9 @@
 //! Evaluates stored workloads: the controller that runs each, the last writer of its status, and a verdict on its progress.
 //!
 //! Everything here is pure: it gets the objects as JSON and the time as a parameter. `command/status` reads them from a cluster.
-//! [`Cluster`] contains what a verdict needs besides the object: the objects of Kueue, and the Leases of controllers.
+//! [`ClusterState`] contains what a verdict needs besides the object: the objects of Kueue, and the Leases of controllers.
 //!
-//! Every verdict other than [`Verdict::Healthy`] and [`Verdict::Finished`] needs evidence in stored objects that is older than
+//! Every verdict other than [`StatusVerdict::Healthy`] and [`StatusVerdict::Finished`] needs evidence in stored objects that is older than
 //! [`Limits::after`]. A long run, a suspended workload and a full queue are no evidence.
 
 mod assess;
@@ -28,7 +28,7 @@ pub(crate) use time::duration;
 /// Verdict on a stored workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Verdict {
+pub(crate) enum StatusVerdict {
     /// No controller runs it: no status was ever written, or the name belongs to no controller.
     Orphaned,
     /// A controller took it, but it cannot progress.
@@ -43,7 +43,7 @@ pub(crate) enum Verdict {
     Finished,
 }
 
-impl Verdict {
+impl StatusVerdict {
     pub(crate) const ALL: [Self; 7] = [
         Self::Orphaned,
         Self::Stalled,
@@ -74,8 +74,8 @@ impl Verdict {
 
 /// Verdict with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) verdict: Verdict,
+pub(crate) struct StatusFinding {
+    pub(crate) verdict: StatusVerdict,
     /// State in one word, such as `Running`.
     pub(crate) state: &'static str,
     pub(crate) reason: String,
@@ -83,9 +83,9 @@ pub(crate) struct Finding {
     pub(crate) action: String,
 }
 
-impl Finding {
+impl StatusFinding {
     /// Creates a finding without an action.
-    fn new(verdict: Verdict, state: &'static str, reason: impl Into<String>) -> Self {
+    fn new(verdict: StatusVerdict, state: &'static str, reason: impl Into<String>) -> Self {
         Self {
             verdict,
             state,
@@ -129,7 +129,7 @@ pub(crate) struct ObjectStatus {
     pub(crate) controller: String,
     pub(crate) delegated: bool,
     pub(crate) state: &'static str,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: StatusVerdict,
     pub(crate) reason: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) action: String,
@@ -162,7 +162,7 @@ impl Limits {
 
 /// Objects of the cluster besides the workloads.
 #[derive(Debug, Default)]
-pub(crate) struct Cluster {
+pub(crate) struct ClusterState {
     /// [`None`] if the cluster does not serve Kueue's API.
     pub(crate) kueue: Option<Kueue>,
     pub(crate) leases: Leases,

@@ -3,11 +3,11 @@
 use chrono::TimeDelta;
 use managed_by::{QUEUE_NAME, QueueProblem};
 
-use super::Verdict::{Contradicting, Healthy, Orphaned, Stalled, Unchecked};
+use super::StatusVerdict::{Contradicting, Healthy, Orphaned, Stalled, Unchecked};
 use super::kueue::{Activity, AdmissionCheck, Kueue, Workload};
 use super::object::StoredObject;
 use super::time::duration;
-use super::{Cluster, Finding, Limits, Link};
+use super::{ClusterState, Limits, Link, StatusFinding};
 
 /// Number of times that a Workload has come back from its workers, after which it is stalled. A lost worker and a preemption count
 /// as one each.
@@ -17,10 +17,10 @@ const MANY_RETRIES: i64 = 5;
 pub(super) fn follow(
     object: &StoredObject,
     state: &'static str,
-    cluster: &Cluster,
+    cluster: &ClusterState,
     limits: &Limits,
     chain: &mut Vec<Link>,
-) -> Finding {
+) -> StatusFinding {
     let name = object.argument();
     let namespace = &object.object.namespace;
     let in_namespace = if namespace.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn follow(
     let age = limits.age_of_evidence(object.created);
     let Some(kueue) = &cluster.kueue else {
         let reason = "the cluster does not serve the API of Kueue";
-        let finding = Finding::new(Orphaned, state, reason);
+        let finding = StatusFinding::new(Orphaned, state, reason);
         return finding.action(format!(
             "install Kueue, or recreate {name} without managedBy"
         ));
@@ -42,23 +42,23 @@ pub(super) fn follow(
         .or_else(|| Some(&kueue.workload(object)?.queue))
     else {
         if age.is_none() {
-            return Finding::new(Healthy, state, "new");
+            return StatusFinding::new(Healthy, state, "new");
         }
         let reason = format!("no label {QUEUE_NAME}, so Kueue ignores it");
         let action = format!("kubectl label{in_namespace} {name} {QUEUE_NAME}=QUEUE");
-        return Finding::new(Orphaned, state, reason).action(action);
+        return StatusFinding::new(Orphaned, state, reason).action(action);
     };
     if kueue.unread.contains("workloads") {
         let reason = "you may not list workloads.kueue.x-k8s.io";
-        return Finding::new(Unchecked, state, reason);
+        return StatusFinding::new(Unchecked, state, reason);
     }
     let Some(workload) = kueue.workload(object) else {
         let Some(age) = age else {
-            return Finding::new(Healthy, state, "new");
+            return StatusFinding::new(Healthy, state, "new");
         };
         let reason = format!("Kueue has created no Workload for it in {}", duration(age));
         let action = "check that Kueue is running and manages this kind and namespace";
-        return Finding::new(Orphaned, state, reason).action(action);
+        return StatusFinding::new(Orphaned, state, reason).action(action);
     };
     chain.push(Link {
         kind: "Workload",
@@ -67,7 +67,7 @@ pub(super) fn follow(
     });
     if let Some((time, outcome)) = &workload.finished {
         let Some(age) = limits.age_of_evidence(Some(*time)) else {
-            return Finding::new(Healthy, state, "the Workload has finished");
+            return StatusFinding::new(Healthy, state, "the Workload has finished");
         };
         let reason = format!(
             "its Workload finished {} ago ({outcome}), but its status shows no outcome",
@@ -75,16 +75,16 @@ pub(super) fn follow(
         );
         let action =
             format!("kubectl delete{in_namespace} {name}, and recreate it with a longer TTL");
-        return Finding::new(Contradicting, state, reason).action(action);
+        return StatusFinding::new(Contradicting, state, reason).action(action);
     }
     if !workload.is_active {
         let reason = workload.evicted.as_ref();
         return match reason.filter(|(reason, _)| reason.starts_with("DeactivatedDueTo")) {
-            Some((_, message)) => Finding::new(Stalled, "Deactivated", message).action(format!(
+            Some((_, message)) => StatusFinding::new(Stalled, "Deactivated", message).action(format!(
                 "kubectl patch{in_namespace} workload {} --type=merge -p '{{\"spec\":{{\"active\":true}}}}'",
                 workload.name
             )),
-            None => Finding::new(Healthy, "Deactivated", "its Workload is not active"),
+            None => StatusFinding::new(Healthy, "Deactivated", "its Workload is not active"),
         };
     }
     let queues = Queues {
@@ -159,7 +159,7 @@ impl Queues<'_> {
         kind: &str,
         name: &str,
         activity: Option<&Activity>,
-    ) -> Option<Finding> {
+    ) -> Option<StatusFinding> {
         let activity = activity.filter(|activity| !activity.is_stopped)?;
         let (time, message) = activity.inactive.as_ref()?;
         let age = self.limits.age_of_evidence(Some(*time))?;
@@ -168,10 +168,10 @@ impl Queues<'_> {
             duration(age)
         );
         let action = format!("kubectl describe {} {name}", kind.to_ascii_lowercase());
-        Some(Finding::new(Stalled, state, reason).action(action))
+        Some(StatusFinding::new(Stalled, state, reason).action(action))
     }
 
-    fn follow(mut self, namespace: &str, queue: &str, workload: &Workload) -> Finding {
+    fn follow(mut self, namespace: &str, queue: &str, workload: &Workload) -> StatusFinding {
         let kueue = self.kueue;
         let key = (namespace.to_owned(), queue.to_owned());
         let local = kueue.local_queues.get(&key);
@@ -190,14 +190,14 @@ impl Queues<'_> {
                 name: queue,
                 namespace,
             };
-            return Finding::new(Orphaned, "Queued", problem.to_string()).action(action);
+            return StatusFinding::new(Orphaned, "Queued", problem.to_string()).action(action);
         }
         let name = match &*workload.cluster_queue {
             "" => local.map_or("", |local| &*local.cluster_queue),
             reserved => reserved,
         };
         if name.is_empty() {
-            return Finding::new(Healthy, "Queued", &workload.waits_for);
+            return StatusFinding::new(Healthy, "Queued", &workload.waits_for);
         }
         let cluster_queue = kueue.cluster_queues.get(name);
         let activity = cluster_queue.map(|queue| &queue.activity);
@@ -207,7 +207,7 @@ impl Queues<'_> {
                 local_queue: queue,
             };
             let action = format!("create ClusterQueue {name}");
-            return Finding::new(Orphaned, "Queued", problem.to_string()).action(action);
+            return StatusFinding::new(Orphaned, "Queued", problem.to_string()).action(action);
         }
         let of_queue = cluster_queue.into_iter().flat_map(|queue| &queue.checks);
         let names = workload.checks.iter().map(|check| &*check.name);
@@ -232,12 +232,17 @@ impl Queues<'_> {
         let local = local.map(|queue| &queue.activity);
         self.inactive("Queued", "ClusterQueue", name, activity)
             .or_else(|| self.inactive("Queued", "LocalQueue", queue, local))
-            .unwrap_or_else(|| Finding::new(Healthy, "Queued", &workload.waits_for))
+            .unwrap_or_else(|| StatusFinding::new(Healthy, "Queued", &workload.waits_for))
     }
 
     /// Returns the finding for a Workload in a queue without a MultiKueue check. Kueue gives it quota, and takes the quota back when
     /// the timeout of `waitForPodsReady` has passed, again and again.
-    fn without_check(&self, queue: &str, is_queue_read: bool, workload: &Workload) -> Finding {
+    fn without_check(
+        &self,
+        queue: &str,
+        is_queue_read: bool,
+        workload: &Workload,
+    ) -> StatusFinding {
         let state = if workload.reserved.is_some() {
             "Admitted"
         } else {
@@ -245,10 +250,10 @@ impl Queues<'_> {
         };
         if self.kueue.unread.contains("admissionchecks") || !is_queue_read {
             if workload.reserved.is_none() {
-                return Finding::new(Healthy, state, &workload.waits_for);
+                return StatusFinding::new(Healthy, state, &workload.waits_for);
             }
             let reason = "you may not read ClusterQueues or AdmissionChecks";
-            return Finding::new(Unchecked, state, reason);
+            return StatusFinding::new(Unchecked, state, reason);
         }
         let action =
             format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
@@ -258,18 +263,23 @@ impl Queues<'_> {
         let missing = problem.to_string();
         let age = self.limits.age_of_evidence(workload.created);
         match (age, workload.reserved) {
-            (None, _) => Finding::new(Healthy, state, "new"),
-            (Some(_), None) => Finding::new(Orphaned, state, missing).action(action),
+            (None, _) => StatusFinding::new(Healthy, state, "new"),
+            (Some(_), None) => StatusFinding::new(Orphaned, state, missing).action(action),
             (Some(_), Some(time)) => {
                 let age = duration(self.limits.now.signed_duration_since(time));
                 let reason =
                     format!("holds quota since {age}, but {missing}, so no cluster runs it");
-                Finding::new(Contradicting, state, reason).action(action)
+                StatusFinding::new(Contradicting, state, reason).action(action)
             }
         }
     }
 
-    fn follow_check(mut self, name: &str, check: &AdmissionCheck, workload: &Workload) -> Finding {
+    fn follow_check(
+        mut self,
+        name: &str,
+        check: &AdmissionCheck,
+        workload: &Workload,
+    ) -> StatusFinding {
         let kueue = self.kueue;
         let own = workload.checks.iter().find(|state| state.name == name);
         let retries = own.map_or(0, |state| state.retries);
@@ -283,14 +293,15 @@ impl Queues<'_> {
             let reason = format!("came back from its workers {retries} times");
             let action =
                 "check its ttlSecondsAfterFinished, its priority, and the queues of the workers";
-            return Finding::new(Stalled, state, reason).action(action);
+            return StatusFinding::new(Stalled, state, reason).action(action);
         }
         if is_on_worker {
             let worker = &*workload.cluster;
             let activity = kueue.clusters.get(worker);
             self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
             let lost = self.inactive(state, "MultiKueueCluster", worker, activity);
-            return lost.unwrap_or_else(|| Finding::new(Healthy, state, format!("on {worker}")));
+            return lost
+                .unwrap_or_else(|| StatusFinding::new(Healthy, state, format!("on {worker}")));
         }
         let nominated = match &*workload.nominated {
             [] => kueue.configs.get(&check.config),
@@ -323,6 +334,6 @@ impl Queues<'_> {
         } else {
             message.to_owned()
         };
-        Finding::new(Healthy, state, reason)
+        StatusFinding::new(Healthy, state, reason)
     }
 }

@@ -6,8 +6,12 @@ use managed_by::Settings;
 use managed_by_offline::{Document, Evaluator, manifest};
 use serde_json::{Value, json};
 
-use super::{Cluster, Kueue, Limits, ObjectStatus, StoredObject, Unread, Verdict, assess};
-use Verdict::{Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled, Unchecked};
+use super::{
+    ClusterState, Kueue, Limits, ObjectStatus, StatusVerdict, StoredObject, Unread, assess,
+};
+use StatusVerdict::{
+    Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled, Unchecked,
+};
 
 /// A cluster, with the objects of the recording.
 struct Recording {
@@ -78,7 +82,7 @@ impl Recording {
             .to_rfc3339()
     }
 
-    fn cluster(&self) -> Cluster {
+    fn cluster(&self) -> ClusterState {
         let mut kueue = Kueue::default();
         for resource in Kueue::RESOURCES {
             if self.unread.contains(&resource) {
@@ -89,9 +93,9 @@ impl Recording {
                 kueue.add(resource, &object.to_string());
             }
         }
-        let mut cluster = Cluster {
+        let mut cluster = ClusterState {
             kueue: Some(kueue),
-            ..Cluster::default()
+            ..ClusterState::default()
         };
         for (controller, lease) in &self.leases {
             cluster.leases.add(controller, &lease.to_string());
@@ -133,7 +137,7 @@ impl Recording {
 
     /// Fails unless an object has a verdict, with a reason that contains a text.
     #[track_caller]
-    fn assert(&self, name: &str, verdict: Verdict, reason: &str) -> ObjectStatus {
+    fn assert(&self, name: &str, verdict: StatusVerdict, reason: &str) -> ObjectStatus {
         let status = self.status(name);
         assert_eq!(status.verdict, verdict, "{status:#?}");
         assert!(status.reason.contains(reason), "{status:#?}");

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::resources::Resource;
 use crate::exit::CliError;
 use crate::interrupt;
-use crate::output::status::Unchecked;
+use crate::output::status::UnreadResource;
 
 /// Objects per request, as in kubectl.
 const PAGE: usize = 500;
@@ -65,9 +65,9 @@ fn message(error: &dyn std::error::Error) -> String {
 
 impl ReadError {
     /// Returns the entry for a kind whose workloads were not read.
-    pub(super) fn unchecked(self, resource: &Resource) -> Result<Unchecked, CliError> {
+    pub(super) fn unchecked(self, resource: &Resource) -> Result<UnreadResource, CliError> {
         let part = self.unchecked_part(resource.to_string())?;
-        Ok(Unchecked {
+        Ok(UnreadResource {
             has_workloads: true,
             ..part
         })
@@ -77,9 +77,9 @@ impl ReadError {
     ///
     /// # Errors
     /// Fails unless the user lacks a permission: half a report would look like a whole one.
-    pub(super) fn unchecked_part(self, resource: String) -> Result<Unchecked, CliError> {
+    pub(super) fn unchecked_part(self, resource: String) -> Result<UnreadResource, CliError> {
         match self {
-            Self::Forbidden => Ok(Unchecked {
+            Self::Forbidden => Ok(UnreadResource {
                 resource,
                 reason: "forbidden".to_owned(),
                 has_workloads: false,

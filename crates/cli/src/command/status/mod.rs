@@ -18,8 +18,10 @@ use crate::args::{StatusArgs, StatusOutput};
 use crate::exit::{CliError, ExitStatus};
 use crate::interrupt;
 use crate::output::status as output;
-use crate::output::status::{StatusReport, Unchecked};
-use crate::status::{Cluster, Kueue, LEASES, Limits, ObjectStatus, StoredObject, Unread, assess};
+use crate::output::status::{StatusReport, UnreadResource};
+use crate::status::{
+    ClusterState, Kueue, LEASES, Limits, ObjectStatus, StoredObject, Unread, assess,
+};
 use client::{Client, ReadError};
 use resources::{Resource, Selection};
 
@@ -96,7 +98,7 @@ struct Reader<'r> {
     /// Served resources with workloads.
     resources: Vec<Resource>,
     /// Resources that discovery could not list.
-    undiscovered: Vec<Unchecked>,
+    undiscovered: Vec<UnreadResource>,
     /// Version of Kueue's API that the cluster serves.
     kueue: Option<&'static str>,
     /// The namespace, or [`None`] for all.
@@ -155,7 +157,7 @@ impl<'r> Reader<'r> {
         let evaluator = Evaluator::new(settings, None);
         let mut unchecked = self.undiscovered.clone();
         let mut objects = Vec::new();
-        let mut cluster = Cluster::default();
+        let mut cluster = ClusterState::default();
         let has_name = self.selection.name().is_some();
         if has_name {
             self.read_workloads(&evaluator, &mut objects, &mut unchecked)
@@ -221,7 +223,7 @@ impl<'r> Reader<'r> {
     async fn read_kueue(
         &self,
         label: Option<String>,
-        unchecked: &mut Vec<Unchecked>,
+        unchecked: &mut Vec<UnreadResource>,
     ) -> Result<Option<Kueue>, CliError> {
         let Some(version) = self.kueue else {
             return Ok(None);
@@ -256,7 +258,7 @@ impl<'r> Reader<'r> {
         &self,
         evaluator: &Evaluator<'_>,
         objects: &mut Vec<StoredObject>,
-        unchecked: &mut Vec<Unchecked>,
+        unchecked: &mut Vec<UnreadResource>,
     ) -> Result<(), CliError> {
         let namespace = self.namespace.as_deref();
         let name = self.selection.name();
@@ -304,8 +306,8 @@ fn read_object(
     resource: &Resource,
     object: Result<manifest::Object<'_>, MalformedText>,
     evaluator: &Evaluator<'_>,
-) -> Result<Option<StoredObject>, Unchecked> {
-    let unread = |resource, reason| Unchecked {
+) -> Result<Option<StoredObject>, UnreadResource> {
+    let unread = |resource, reason| UnreadResource {
         resource,
         reason,
         has_workloads: true,
