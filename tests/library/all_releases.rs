@@ -242,7 +242,8 @@ fn all_releases_report_the_findings_of_each_release() {
             traces.compare(&case.name, &case.request(), &json!({}));
         }
     }
-    for counts in [&examples, &vectors, &traces] {
-        assert!(counts.requests > 50 && counts.findings > 100 && counts.version_dependent > 10);
+    for (counts, version_dependent) in [(&examples, 5), (&vectors, 10), (&traces, 10)] {
+        assert!(counts.requests > 50 && counts.findings > 100);
+        assert!(counts.version_dependent > version_dependent);
     }
 }
