@@ -8,14 +8,13 @@ use managed_by_testing::{read, root};
 use crate::generated::Generated;
 
 /// Files with the version, as patterns for Git.
-const FILES: [&str; 14] = [
+const FILES: [&str; 13] = [
     ".github/ISSUE_TEMPLATE/wrong-verdict.yml",
     ".github/SECURITY.md",
     ".github/actions/check/action.yml",
     "Cargo.toml",
     "README.md",
     "charts/managed-by-policy/Chart.yaml",
-    "charts/managed-by-policy/README.md.gotmpl",
     "docs/*.md",
     "go/*/go.mod",
     "go/README.md",
