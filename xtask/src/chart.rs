@@ -4,6 +4,8 @@
 //! `files/projects.yaml`, and the schema of other values is written by hand in the file.
 //! `make generate` also renders `deploy/` from the chart, if Helm is installed.
 
+use std::mem;
+
 use anyhow::{Context as _, Result};
 use managed_by_testing::{VALUES, VALUES_SCHEMA, read};
 use serde_json::{Value, from_str, json};
@@ -12,7 +14,7 @@ use crate::chart_values;
 use crate::generated::Generated;
 use crate::settings;
 
-/// Settings of the pods policy.
+/// Settings of the pods policy. They are in `$defs`, because the other policy has them too.
 const PODS: [&str; 3] = ["on_lookup_failure", "exempt", "rules"];
 
 /// Generates the schema.
@@ -27,6 +29,12 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
 fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     schema["$defs"] = settings["$defs"].clone();
     let mut others = settings["properties"].clone();
+    for setting in PODS {
+        let reference = json!({"$ref": format!("#/$defs/{setting}")});
+        schema["properties"]["pods"]["properties"]["settings"]["properties"][setting] =
+            reference.clone();
+        schema["$defs"][setting] = mem::replace(&mut others[setting], reference);
+    }
     let others = others.as_object_mut().context("no properties")?;
     for (setting, value) in VALUES {
         let of_setting = others.remove(setting).context(setting)?;
@@ -42,11 +50,6 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     schema["properties"]["kubernetesVersion"] = json!({"type": "string", "pattern": format!("^(auto)?$|{version}"), "examples": ["1.36", "auto"]});
     schema["properties"]["settings"] =
         json!({"type": "object", "additionalProperties": false, "properties": others});
-    for setting in PODS {
-        let of_setting = &settings["properties"][setting];
-        schema["properties"]["pods"]["properties"]["settings"]["properties"][setting] =
-            of_setting.clone();
-    }
     // Custom kinds are declared in `settings`. The keys that refer to kinds by name are in `controllers` and in `settings`.
     schema["if"] = json!({"properties": {"settings": settings["if"]}, "required": ["settings"]});
     let mut names = settings["else"]["properties"].clone();

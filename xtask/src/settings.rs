@@ -46,7 +46,8 @@ pub(crate) fn schema() -> Result<Value> {
         values.chain([Value::Null]).collect::<Value>()
     };
     let kinds: Vec<_> = managed_by::workload_kinds().collect();
-    let level = json!({"enum": or_null(&["deny", "warn", "off"])});
+    schema["$defs"]["enforcement"] = json!({"enum": or_null(&["deny", "warn", "off"])});
+    let level = json!({"$ref": "#/$defs/enforcement"});
     let rules = rules().iter().map(|rule| (rule.id(), level.clone()));
     for (pointer, value) in [
         ("kubernetes_version/pattern", version_pattern().into()),

@@ -69,7 +69,8 @@ async function settingsTypes(schema) {
       return value;
     }
     if ("$ref" in value) {
-      return { type: "string" };
+      const { enum: values } = schema.$defs[value.$ref.replace("#/$defs/", "")];
+      return values === undefined ? { type: "string" } : { enum: values };
     }
     const supported = ["type", "enum", "items", "properties", "additionalProperties", "required", "description"];
     const kept = Object.entries(value).filter(([key]) => supported.includes(key));
