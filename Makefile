@@ -342,7 +342,8 @@ patches: # Find the patch releases of Kubernetes with other rules than their pre
 	go run ./parity/patches/main.go
 
 MATCH_CASES := $(CURDIR)/target/match-cases.ndjson
-match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apiserver's matcher, on the requests of the Rust test (needs Go)
+match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apiserver's matcher, on the requests of the Rust test (needs Go and Helm)
+	$(XTASK) render target/rendered
 	MATCH_CASES=$(MATCH_CASES) cargo test --quiet --package xtask --test conditions
 	cd parity/oracle && for release in 1.30 1.37; do \
 		MATCH_CASES=$(MATCH_CASES) go test -count 1 -v -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) ./conditions || exit 1; \
@@ -352,7 +353,8 @@ match-conditions-upstream: # Evaluate the shipped matchConditions with kube-apis
 CEL_RELEASES ?= 1.30 1.36 1.37
 .PHONY: cel-upstream
 cel-upstream: export EXPECTED_RESULTS = $(CURDIR)/target/cel.ndjson
-cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library, using kube-apiserver's code, on all checked-in requests and on REQUESTS requests generated from SEED (needs Go)
+cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library, using kube-apiserver's code, on all checked-in requests and on REQUESTS requests generated from SEED (needs Go and Helm)
+	$(XTASK) render target/rendered
 	$(XTASK) expected $(EXPECTED_RESULTS) $(REQUESTS) $(SEED)
 	cd parity/oracle && for release in $(CEL_RELEASES); do \
 		go test -count 1 -v -timeout 2h -modfile=v$$release.mod -tags v$$(echo $$release | tr . _) -run 'TestPolicies|TestCosts' ./conditions || exit 1; \

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use managed_by::kinds;
+use managed_by_testing::chart;
 use managed_by_testing::metadata::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -36,14 +37,6 @@ fn module_url(metadata: &Value) -> String {
     let [url, version] = ["ociUrl", "version"]
         .map(|key| metadata["annotations"][format!("io.kubewarden.policy.{key}")].as_str());
     format!("registry://{}:v{}", url.unwrap(), version.unwrap())
-}
-
-/// Returns the policy that the chart renders for a cluster with all projects.
-fn rendered(file: &str) -> Value {
-    yaml(&format!(
-        "charts/managed-by-policy/tests/rendered/{file}.yml"
-    ))[0]
-        .clone()
 }
 
 /// Returns the policy in a manifest, which may also have roles.
@@ -224,7 +217,10 @@ fn role_of_the_queues_policy_matches_its_resources() {
 #[test]
 fn rendered_policies_for_all_projects_match_the_kinds() {
     for file in ["management", "worker", "hybrid"] {
-        let spec = &rendered(file)["spec"];
+        let Some(policy) = chart::policy(file).unwrap() else {
+            return;
+        };
+        let spec = &policy["spec"];
         assert_accepted(&spec["settings"]);
         assert_consistent(file, spec);
         let rules = combinations(&spec["rules"], &RULE_LISTS);
@@ -239,6 +235,37 @@ fn rendered_policies_for_all_projects_match_the_kinds() {
             assert!(conditions.contains(&named), "{file}: {kind}");
         }
     }
+    // The queues policy reads labels of new objects.
+    let mut labelled = BTreeSet::new();
+    for kind in kinds() {
+        if kind.workload_labels_path().is_some() {
+            for version in kind.versions() {
+                let row = [kind.group(), version, kind.plural(), "CREATE"];
+                labelled.insert(row.map(ToOwned::to_owned).to_vec());
+            }
+        }
+    }
+    let queues = chart::policy("queues").unwrap().unwrap();
+    assert_eq!(
+        combinations(&queues["spec"]["rules"], &RULE_LISTS),
+        labelled
+    );
+    let cel = chart::for_all_projects("cel").unwrap().unwrap();
+    let mut selecting = 0;
+    for document in serde_yaml_ng::Deserializer::from_str(&cel) {
+        let policy = Value::deserialize(document).unwrap();
+        if let Some(constraints) = policy["spec"].get("matchConstraints") {
+            let rules = combinations(&constraints["resourceRules"], &RULE_LISTS);
+            assert_eq!(
+                rules,
+                rules_of_kinds(None),
+                "{}",
+                policy["metadata"]["name"]
+            );
+            selecting += 1;
+        }
+    }
+    assert_eq!(selecting, 2);
 }
 
 /// The role grants the audit scanner list access to each kind.

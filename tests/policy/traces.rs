@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use managed_by::rules;
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
+use managed_by_testing::chart;
 use serde_json::{Map, Value, json};
 
 use crate::support::{review, root};
@@ -125,19 +126,15 @@ fn management_settings_accept_status_writes_of_kueue_only() {
     assert_eq!((requests_reviewed, statuses_denied), (45, 24));
 }
 
-/// Returns the settings that the chart renders for a cluster with all projects, with the recorded release.
-fn rendered_settings(file: &str) -> Value {
-    let folder = root("charts/managed-by-policy/tests/rendered");
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
-    let mut manifest: Value = serde_yaml_ng::from_str(&text).unwrap();
-    let mut settings = manifest["spec"]["settings"].take();
+/// Returns the settings that the chart renders for a cluster with all projects, with the recorded release, or `None` without Helm.
+fn rendered_settings(name: &str) -> Option<Value> {
+    let mut settings = chart::policy(name).unwrap()?["spec"]["settings"].take();
     settings["kubernetes_version"] = "1.36".into();
-    settings
+    Some(settings)
 }
 
-/// Returns the same settings without lists of status writers, because watch events do not contain the user.
-fn without_writers(file: &str) -> Value {
-    let mut settings = rendered_settings(file);
+/// Removes the lists of status writers, because watch events do not contain the user.
+fn without_writers(mut settings: Value) -> Value {
     assert!(settings["builtin_status_writers"].take().is_object());
     if let Some(controllers) = settings.get_mut("controllers") {
         for controller in controllers.as_object_mut().unwrap().values_mut() {
@@ -155,12 +152,15 @@ fn without_writers(file: &str) -> Value {
 fn manifest_settings_accept_multikueue() {
     // A user created a Job that is deleted three seconds after its end.
     let short_ttl = ["delegation/short-ttl spec.ttlSecondsAfterFinished"];
-    for (stream, file, expected, expected_warnings) in [
-        ("multikueue-0.14-hub", "management.yml", 45, &[][..]),
-        ("multikueue-0.18-hub", "management.yml", 353, &short_ttl[..]),
-        ("multikueue-0.18-worker", "worker.yml", 212, &[][..]),
+    for (stream, name, expected, expected_warnings) in [
+        ("multikueue-0.14-hub", "management", 45, &[][..]),
+        ("multikueue-0.18-hub", "management", 353, &short_ttl[..]),
+        ("multikueue-0.18-worker", "worker", 212, &[][..]),
     ] {
-        let settings = without_writers(file);
+        let Some(settings) = rendered_settings(name) else {
+            return;
+        };
+        let settings = without_writers(settings);
         let requests = trace::requests(stream).unwrap();
         let mut warned = Vec::new();
         for case in &requests {
@@ -179,7 +179,9 @@ fn manifest_settings_accept_multikueue() {
 #[test]
 fn worker_settings_accept_jobset_resuming_its_jobs() {
     let jobset = "system:serviceaccount:jobset-system:jobset-controller-manager";
-    let settings = rendered_settings("worker.yml");
+    let Some(settings) = rendered_settings("worker") else {
+        return;
+    };
     let mut without = settings.clone();
     let writers = without["builtin_status_writers"]["Job"].as_array_mut();
     writers.unwrap().retain(|writer| writer != jobset);

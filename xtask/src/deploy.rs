@@ -1,20 +1,15 @@
 //! Renders the manifests in `deploy/` from the chart with Helm.
 //!
 //! They are for clusters with Kueue and no other project, except `audit-scanner.yml` and `flow-schema.yml`, which list the kinds of
-//! all projects. The files in `charts/managed-by-policy/tests/rendered/` have all projects; tests read them.
+//! all projects.
 
-use std::io::ErrorKind;
-use std::process::Command;
-
-use anyhow::{Context as _, Result, ensure};
-use managed_by_testing::root;
+use anyhow::Result;
+use managed_by_testing::chart::{self, CHART};
 
 use crate::generated::Generated;
 
-const CHART: &str = "charts/managed-by-policy";
-
 /// Rendered files, each with the values and the arguments of `helm template`.
-pub(crate) const FILES: [(&str, &str, &str); 17] = [
+pub(crate) const FILES: [(&str, &str, &str); 12] = [
     ("deploy/management.yml", "offline management", POLICY),
     ("deploy/worker.yml", "offline worker", POLICY),
     ("deploy/hybrid.yml", "offline hybrid", POLICY),
@@ -51,31 +46,6 @@ pub(crate) const FILES: [(&str, &str, &str); 17] = [
         "all-projects",
         "--show-only templates/flow-schema.yaml --set flowSchema.enabled=true --set flowSchema.groups={tenants}",
     ),
-    (
-        "charts/managed-by-policy/tests/rendered/management.yml",
-        "all-projects management",
-        POLICY,
-    ),
-    (
-        "charts/managed-by-policy/tests/rendered/worker.yml",
-        "all-projects worker",
-        POLICY,
-    ),
-    (
-        "charts/managed-by-policy/tests/rendered/hybrid.yml",
-        "all-projects hybrid",
-        POLICY,
-    ),
-    (
-        "charts/managed-by-policy/tests/rendered/queues.yml",
-        "all-projects management",
-        "--show-only templates/queues-policy.yaml --set queues.enabled=true",
-    ),
-    (
-        "charts/managed-by-policy/tests/rendered/cel.yml",
-        "all-projects management",
-        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true --set mode=protect",
-    ),
 ];
 
 const CEL: &str = "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set mode=protect";
@@ -93,25 +63,13 @@ const HELM_LINES: [&str; 4] = [
 /// Renders all files, or returns `None` if Helm is not on the PATH.
 ///
 /// # Errors
-/// If Helm fails.
+/// If Helm fails, or is missing in CI.
 pub(crate) fn generated() -> Result<Option<Vec<Generated>>> {
     let mut files = Vec::new();
     for (path, values, arguments) in FILES {
-        let mut helm = Command::new("helm");
-        helm.args(["template", "managed-by", CHART, "--namespace", "team-a"]);
-        helm.args(["--kube-version", "1.37.0"]);
-        for values in values.split(' ') {
-            helm.arg("--values");
-            helm.arg(format!("{CHART}/ci/{values}-values.yaml"));
-        }
-        helm.args(arguments.split(' ')).current_dir(root("."));
-        let output = match helm.output() {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            output => output.context("helm")?,
+        let Some(text) = chart::template(values, arguments)? else {
+            return Ok(None);
         };
-        let error = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{path}: {error}");
-        let text = String::from_utf8(output.stdout)?;
         files.push(Generated::new(path, strip_helm_metadata(&text)));
     }
     Ok(Some(files))

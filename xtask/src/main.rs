@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use managed_by_testing::metadata::{self, Metadata};
-use managed_by_testing::{Policy, examples, readme};
+use managed_by_testing::{Policy, chart as rendered, examples, readme};
 
 #[derive(Parser)]
 #[command(about)]
@@ -84,6 +84,11 @@ enum Command {
         /// File with a line about the match conditions for each rule
         webhook_calls: PathBuf,
     },
+    /// Render the manifests for a cluster with all projects, which parity/oracle reads
+    Render {
+        /// Directory to write
+        directory: PathBuf,
+    },
     /// Set the version of the project in all files that are not generated
     SetVersion {
         /// For example 0.2.0
@@ -122,6 +127,14 @@ fn main() -> Result<()> {
         }
         Command::Generate { check: true } => generated::check(generators::all()?),
         Command::Generate { check: false } => generators::write(),
+        Command::Render { directory } => {
+            fs::create_dir_all(&directory)?;
+            for name in rendered::names() {
+                let text = rendered::for_all_projects(name)?.context("helm is not on the PATH")?;
+                fs::write(directory.join(format!("{name}.yml")), text)?;
+            }
+            Ok(())
+        }
         Command::Book {
             mdbook,
             webhook_calls,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 pub mod admission;
+pub mod chart;
 pub mod examples;
 pub mod expected;
 pub mod invalid_requests;

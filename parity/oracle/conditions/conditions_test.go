@@ -23,6 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// rendered has the manifests for a cluster with all projects, which make renders with Helm.
+const rendered = "../../../target/rendered"
+
 // matchCase is a request that the Rust test (xtask/tests/conditions/) evaluated for a manifest. Matches is true if kube-apiserver calls
 // the webhook.
 type matchCase struct {
@@ -79,11 +82,11 @@ func eachLine[T any](t *testing.T, path string, f func(*T)) {
 // compileMatcher compiles the matchConditions of a rendered policy with upstream's code.
 func compileMatcher(t *testing.T, name string) matchconditions.Matcher {
 	t.Helper()
-	folder := "charts/managed-by-policy/tests/rendered"
+	folder := rendered
 	if name == "pods" {
-		folder = "deploy"
+		folder = "../../../deploy"
 	}
-	text, err := os.ReadFile(filepath.Join("../../..", folder, name+".yml"))
+	text, err := os.ReadFile(filepath.Join(folder, name+".yml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -61,10 +62,10 @@ func compiled(found *registrationv1.ValidatingAdmissionPolicy) policy {
 	return policy{found, compilePolicy(found), compilePolicy(unconditional)}
 }
 
-// rendered returns the ValidatingAdmissionPolicies that the chart renders, by the end of their names: one that denies and one that warns.
-func rendered(t testing.TB) map[string]*registrationv1.ValidatingAdmissionPolicy {
+// renderedPolicies returns the ValidatingAdmissionPolicies that the chart renders, by the end of their names: one that denies and one that warns.
+func renderedPolicies(t testing.TB) map[string]*registrationv1.ValidatingAdmissionPolicy {
 	t.Helper()
-	file, err := os.Open("../../../charts/managed-by-policy/tests/rendered/cel.yml")
+	file, err := os.Open(filepath.Join(rendered, "cel.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func literal(value any) string {
 
 // TestLiteral checks that the chart embeds the settings of the management cluster as literal returns them.
 func TestLiteral(t *testing.T) {
-	file, err := os.ReadFile("../../../charts/managed-by-policy/tests/rendered/management.yml")
+	file, err := os.ReadFile(filepath.Join(rendered, "management.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestLiteral(t *testing.T) {
 	if err := utilyaml.Unmarshal(file, &policy); err != nil {
 		t.Fatal(err)
 	}
-	for _, rendered := range rendered(t) {
+	for _, rendered := range renderedPolicies(t) {
 		if got, want := settingsOf(t, rendered).Expression, literal(policy.Spec.Settings); got != want {
 			t.Errorf("%s: %s, want %s", rendered.Name, got, want)
 		}
@@ -141,7 +142,7 @@ func TestLiteral(t *testing.T) {
 // policies returns the compiled policies with the given settings, or with a parameter for the settings, because compiling takes longer than evaluating.
 func policies(t testing.TB, settings json.RawMessage) (denies, warns policy) {
 	t.Helper()
-	all := rendered(t)
+	all := renderedPolicies(t)
 	for _, policy := range all {
 		variable := settingsOf(t, policy)
 		if settings == nil {

@@ -1,15 +1,15 @@
 //! The policies' match conditions, evaluated as kube-apiserver does.
 
+use std::collections::BTreeMap;
 use std::env;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
 use std::sync::{LazyLock, Mutex};
 
 use cel::parser::Parser;
 use cel::{Context, IdedExpr, Value as Cel};
 use managed_by_testing::library::validate;
-use managed_by_testing::root;
-use serde::Deserialize as _;
+use managed_by_testing::{chart, read};
 use serde_json::{Value, json};
 
 /// Settings and match conditions of a manifest.
@@ -19,21 +19,22 @@ pub(super) struct Manifest {
     conditions: Vec<IdedExpr>,
 }
 
-/// Reads the policy in a manifest.
-pub(super) fn spec(name: &str) -> Value {
-    let directory = match name {
-        "pods" => "deploy",
-        _ => "charts/managed-by-policy/tests/rendered",
-    };
-    let text = fs::read_to_string(root(format!("{directory}/{name}.yml"))).unwrap();
-    let documents = serde_yaml_ng::Deserializer::from_str(&text);
-    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
-    let policy = documents.find(|document| document["kind"] == "ClusterAdmissionPolicy");
-    policy.unwrap()["spec"].take()
-}
+/// The `spec` of each policy that Helm renders, or `None` without Helm.
+static RENDERED: LazyLock<Option<BTreeMap<&str, Value>>> = LazyLock::new(|| {
+    let names = ["management", "worker", "hybrid", "queues"].into_iter();
+    let specs = names.map(|name| Some((name, chart::policy(name).unwrap()?["spec"].take())));
+    specs.collect()
+});
 
-pub(super) fn manifest(name: &'static str, settings: Value) -> Manifest {
-    let spec = spec(name);
+/// Returns a manifest with other settings, or `None` if Helm must render it and is missing.
+pub(super) fn manifest(name: &'static str, settings: Value) -> Option<Manifest> {
+    let spec = match name {
+        "pods" => {
+            let deployed = read("deploy/pods.yml").unwrap();
+            chart::policy_in(&deployed).unwrap()["spec"].take()
+        }
+        _ => RENDERED.as_ref()?[name].clone(),
+    };
     let conditions = spec["matchConditions"].as_array().unwrap().iter();
     let names: Vec<_> = conditions.clone().map(|c| &c["name"]).collect();
     // Fails if a condition is added or renamed.
@@ -49,21 +50,21 @@ pub(super) fn manifest(name: &'static str, settings: Value) -> Manifest {
             .parse(condition["expression"].as_str().unwrap())
             .unwrap()
     };
-    Manifest {
+    Some(Manifest {
         name,
         settings,
         conditions: conditions.map(parse).collect(),
-    }
+    })
 }
 
-pub(super) fn manifests() -> Vec<Manifest> {
+/// Returns `None` without Helm.
+pub(super) fn manifests() -> Option<Vec<Manifest>> {
+    let rendered = RENDERED.as_ref()?;
     let names = ["management", "worker", "hybrid"].into_iter();
-    let mut manifests: Vec<_> = names
-        .map(|name| manifest(name, spec(name)["settings"].clone()))
-        .collect();
-    // With default settings.
-    manifests.push(manifest("hybrid", json!({})));
-    manifests
+    let with_settings = names.map(|name| manifest(name, rendered[name]["settings"].clone()));
+    // And with default settings.
+    let all = with_settings.chain([manifest("hybrid", json!({}))]);
+    all.collect()
 }
 
 /// File for the evaluated requests, which `make match-conditions-upstream` compares with upstream's matcher.

@@ -4,6 +4,17 @@ use managed_by::Kind;
 use managed_by_testing::objects::object_with_managed_by;
 use serde_json::{Value, json};
 
+pub(crate) fn kind_of(request: &Value) -> Option<&'static Kind<'static>> {
+    let kind = |key: &str| request["kind"][key].as_str().unwrap_or_default();
+    Kind::find(kind("group"), kind("version"), kind("kind"))
+}
+
+/// Returns the value at a path. A missing value is `None`, unlike `null`.
+pub(crate) fn at<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.')
+        .try_fold(object, |value, key| value.get(key))
+}
+
 /// Sets the value at a path and creates its parents. `[]` creates a list of two items and sets the value in the first. `None`
 /// changes nothing.
 pub(crate) fn put(object: &mut Value, path: &str, value: Option<String>) {

@@ -128,11 +128,8 @@ mod tests {
 
     /// The chart renders the same literal.
     #[test]
-    fn literal_matches_the_rendered_policies() {
-        let read = |name: &str| {
-            let path = format!("charts/managed-by-policy/tests/rendered/{name}.yml");
-            std::fs::read_to_string(managed_by_testing::root(path)).unwrap()
-        };
+    fn literal_matches_the_deployed_policies() {
+        let read = |name: &str| managed_by_testing::read(&format!("deploy/{name}.yml")).unwrap();
         let policy: Value = serde_yaml_ng::from_str(&read("management")).unwrap();
         let literal = literal(&policy["spec"]["settings"]);
         assert!(

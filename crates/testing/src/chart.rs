@@ -1,0 +1,109 @@
+//! Manifests that Helm renders from the chart.
+
+use std::io::{self, ErrorKind, Write as _};
+use std::process::Command;
+use std::{env, thread};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::root;
+
+/// Directory of the chart.
+pub const CHART: &str = "charts/managed-by-policy";
+
+/// Manifests for a cluster with all projects, each with its values in `ci/` and the arguments of `helm template`.
+const ALL_PROJECTS: [(&str, &str, &str); 5] = [
+    (
+        "management",
+        "management",
+        "--show-only templates/policy.yaml",
+    ),
+    ("worker", "worker", "--show-only templates/policy.yaml"),
+    ("hybrid", "hybrid", "--show-only templates/policy.yaml"),
+    (
+        "queues",
+        "management",
+        "--show-only templates/queues-policy.yaml --set queues.enabled=true",
+    ),
+    (
+        "cel",
+        "management",
+        "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true --set mode=protect",
+    ),
+];
+
+/// Names of the manifests for a cluster with all projects.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL_PROJECTS.iter().map(|(name, ..)| *name)
+}
+
+/// Renders a manifest for a cluster with all projects, or returns `None` like [`template`].
+///
+/// # Errors
+/// If no manifest has this name, or [`template`] fails.
+pub fn for_all_projects(name: &str) -> Result<Option<String>> {
+    let mut manifests = ALL_PROJECTS.iter();
+    let (_, values, arguments) = manifests
+        .find(|(n, ..)| *n == name)
+        .context("no manifest")?;
+    template(&format!("all-projects {values}"), arguments)
+}
+
+/// Returns the policy in a manifest for a cluster with all projects, or `None` like [`template`].
+///
+/// # Errors
+/// If the manifest has no policy, or [`template`] fails.
+pub fn policy(name: &str) -> Result<Option<Value>> {
+    for_all_projects(name)?
+        .map(|text| policy_in(&text))
+        .transpose()
+}
+
+/// Returns the policy in a manifest.
+///
+/// # Errors
+/// If the manifest has no policy.
+pub fn policy_in(manifest: &str) -> Result<Value> {
+    for document in serde_yaml_ng::Deserializer::from_str(manifest) {
+        let document = Value::deserialize(document)?;
+        if document["kind"] == "ClusterAdmissionPolicy" {
+            return Ok(document);
+        }
+    }
+    bail!("no policy")
+}
+
+/// Renders templates of the chart with values in `ci/` and arguments of Helm, both separated by spaces.
+///
+/// Returns `None` if Helm is not on the PATH, and writes the name of the test that is skipped to stderr.
+///
+/// # Errors
+/// If Helm fails, or in CI (`CI` is set) if it is not on the PATH.
+pub fn template(values: &str, arguments: &str) -> Result<Option<String>> {
+    let mut helm = Command::new("helm");
+    helm.args(["template", "managed-by", CHART, "--namespace", "team-a"]);
+    helm.args(["--kube-version", "1.37.0"]);
+    for values in values.split(' ') {
+        helm.arg("--values");
+        helm.arg(format!("{CHART}/ci/{values}-values.yaml"));
+    }
+    helm.args(arguments.split(' ')).current_dir(root("."));
+    let output = match helm.output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            ensure!(env::var_os("CI").is_none(), "helm is not on the PATH");
+            let name = thread::current().name().unwrap_or_default().to_owned();
+            // Unlike `eprintln!`, this is visible if the test passes.
+            writeln!(
+                io::stderr(),
+                "skipped: {name}, because helm is not on the PATH"
+            )?;
+            return Ok(None);
+        }
+        output => output.context("helm")?,
+    };
+    let error = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{arguments}: {error}");
+    Ok(Some(String::from_utf8(output.stdout)?))
+}
