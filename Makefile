@@ -104,7 +104,7 @@ differential-test: setup annotated-policy.wasm go/managedby/module.wasm npm ## C
 	@cargo test --quiet --package managed-by-policy --test policy -- differential:: --nocapture --test-threads 1
 	@cargo test --quiet --package managed-by-cli --test cli -- differential:: --nocapture --test-threads 1
 	@cd go && go test -count 1 -v -timeout 2h -run TestDifferential ./managedby
-	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|evaluations equal' test/verdicts.test.mjs test/guest.test.mjs
+	@cd crates/js/npm && node --test --test-reporter=spec --test-name-pattern='every request|evaluations equal' test/verdicts.test.mjs
 	@$(MAKE) --no-print-directory e2e ONLY=server FILTER="library's responses"
 
 PRINTABLE := crates/managed-by/src/upstream/go/printable.rs
@@ -292,7 +292,7 @@ npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## Build
 	cd crates/js/npm && npm run --silent build
 
 BUNDLERS := vite8 webpack5
-npm-test: npm target/expected.ndjson annotated-policy.wasm go/managedby/module.wasm $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
+npm-test: npm target/expected.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
 	cd crates/js/npm && npm test --silent
 
 playground: playground-build ## Serve the playground on localhost, and rebuild it on changes

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 )
@@ -21,12 +24,12 @@ type releaseFinding struct {
 	text, suggestion  string
 }
 
-// TestDifferential compares CheckRequest and Review with the library's responses to every example, vector, recorded and generated
+// TestDifferential compares Review, CheckRequest and Check with the library's responses to every example, vector, recorded and generated
 // request. It reads the file in the environment variable EXPECTED_RESULTS, by default target/expected.ndjson.
 func TestDifferential(t *testing.T) {
 	name := os.Getenv("EXPECTED_RESULTS")
 	if name == "" {
-		name = repoPath(t, "target", "expected.ndjson")
+		name = filepath.Join("..", "..", "target", "expected.ndjson")
 		if _, err := os.Stat(name); err != nil {
 			t.Skip("needs target/expected.ndjson, which make go-test writes")
 		}
@@ -39,7 +42,7 @@ func TestDifferential(t *testing.T) {
 	policies := map[string]*managedby.Policy{}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)
-	requests, findings, start := 0, 0, time.Now()
+	requests, changes, findings, start := 0, 0, 0, time.Now()
 	for lines.Scan() {
 		var line struct {
 			Name     string          `json:"name"`
@@ -97,10 +100,23 @@ func TestDifferential(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line.Name, err)
 		}
+		// Check ignores the user. Default settings do too.
+		object, old := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+		if request.SubResource == managedby.StatusSubresource && string(line.Settings) == "{}" &&
+			object.UnmarshalJSON(request.Object.Raw) == nil && old.UnmarshalJSON(request.OldObject.Raw) == nil {
+			changes++
+			change := managedby.Change{Operation: request.Operation, SubResource: request.SubResource, Object: object, OldObject: old}
+			if checked, err := policy.Check(t.Context(), change); err != nil || !reflect.DeepEqual(checked, found) {
+				t.Errorf("%s: Check returns %+v, %v, not %+v", line.Name, checked, err, found)
+			}
+		}
 		gotFindings, wantFindings := map[releaseFinding]bool{}, map[releaseFinding]bool{}
 		for _, f := range found.All {
 			for _, release := range f.Releases {
 				gotFindings[releaseFinding{release, f.Rule, string(f.Enforcement), f.Path, f.Error(release), f.Suggestion}] = true
+				if e := f.FieldError(release); e.Error() != f.Error(release) {
+					t.Errorf("%s: %q as a field.Error is %#v", line.Name, f.Error(release), e)
+				}
 			}
 		}
 		for _, f := range line.Evaluation.Findings {
@@ -122,8 +138,8 @@ func TestDifferential(t *testing.T) {
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if requests < 1000 || findings < 1000 {
-		t.Errorf("only %d requests with %d findings", requests, findings)
+	if requests < 1000 || changes < 1000 || findings < 1000 {
+		t.Errorf("only %d requests, %d changes and %d findings", requests, changes, findings)
 	}
-	t.Logf("Go: %d requests, %d findings, %.1f s", requests, findings, time.Since(start).Seconds())
+	t.Logf("Go: %d requests, %d of them also as changes, %d findings, %.1f s", requests, changes, findings, time.Since(start).Seconds())
 }
