@@ -72,7 +72,7 @@ fn handwritten_settings() -> Vec<Value> {
 }
 
 /// Collects a value and all values in it, each with its JSON pointer.
-fn collect_values(value: &Value, pointer: &str, found: &mut Vec<(String, Value)>) {
+pub(crate) fn collect_values(value: &Value, pointer: &str, found: &mut Vec<(String, Value)>) {
     found.push((pointer.to_owned(), value.clone()));
     let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
     match value {
