@@ -320,10 +320,6 @@ crates/js/npm/node_modules crates/js/playground/node_modules: %/node_modules: %/
 $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package.json
 	cd $* && npm install --ignore-scripts --silent && touch node_modules
 
-.PHONY: update-costs
-update-costs: annotated-policy.wasm noop.wasm ## Update the recorded fuel and size
-	UPDATE_EXPECT=1 cargo test --quiet $(TEST_PACKAGES) --test policy costs::
-
 .PHONY: update-parity verify-parity parity-random match-conditions-upstream oracle
 update-parity: oracle ## Update the test vectors with kube-apiserver's code (needs Go)
 	cargo run --quiet --package managed-by-parity -- update

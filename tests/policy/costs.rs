@@ -1,25 +1,15 @@
-//! Compares the fuel of requests and the module's size with the record in `costs.tsv`, and checks that costs grow linearly.
-//!
-//! wasmi counts 2.9 times as much fuel as wasmtime for a status update. `make update-costs` writes the record.
+//! Checks the fuel of requests and the module's size against budgets, and that costs grow linearly.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
-use std::{env, fs};
 
-use crate::support::payload::{self, intervals, sized, uncounted};
-use crate::support::{module, root};
+use crate::support::module;
+use crate::support::payload::{self, intervals, nested, sized, uncounted, with_large_settings};
 use managed_by::Settings;
-use managed_by_testing::{Policy, admission, examples};
+use managed_by_testing::Policy;
 use serde_json::{Map, Value, json};
 
-/// Accepted increase over the record, in percent.
-const TOLERANCE: u64 = 2;
-
-/// Maximum size of the module, in bytes.
-const MAX_SIZE: u64 = 400 * 1024;
-
-const RECORD: &str = "tests/policy/costs.tsv";
+/// Maximum size of `policy.wasm`, in bytes. It must not grow until it is within the design's budget of 384,000.
+const MAX_SIZE: usize = 390_133;
 
 /// The policy, compiled once for all tests.
 static POLICY: LazyLock<Policy> =
@@ -28,17 +18,6 @@ static POLICY: LazyLock<Policy> =
 /// Returns the fuel of a call of `validate`.
 pub(crate) fn fuel(payload: &[u8]) -> u64 {
     POLICY.measure("validate", payload).unwrap().fuel
-}
-
-fn payloads() -> Vec<(String, Vec<u8>)> {
-    let examples = examples::all().unwrap().into_iter();
-    let mut payloads: Vec<_> = examples
-        .map(|e| (e.name, admission::payload(&e.request, &e.settings)))
-        .collect();
-    let denied = "jobset with 1000 nested values, deny";
-    payloads.push((denied.to_owned(), payload::nested(1000, "deny")));
-    payloads.extend(payload::all());
-    payloads
 }
 
 /// Returns `count` texts, made from a prefix and a number.
@@ -75,46 +54,6 @@ fn custom_kinds(count: usize) -> Value {
     (0..count).map(kind).collect::<Vec<_>>().into()
 }
 
-/// Returns each section at its limit. Sections that name kinds list all known ones and `declared`; controllers list no namespaces or
-/// writers, because a search with full lists would take minutes.
-///
-/// Validation compares each pattern with the patterns that contain `*`, and each item of a list with the items before it.
-fn full_sections(declared: &[String]) -> BTreeMap<&'static str, Value> {
-    let kinds: Vec<_> = managed_by::workload_kinds().map(str::to_owned).collect();
-    let accepts = |kind: &&String| {
-        let settings = json!({"controllers": controllers(1, &[(*kind).clone()])}).to_string();
-        Settings::from_json(settings.as_bytes()).is_ok()
-    };
-    let accepting: Vec<_> = kinds.iter().filter(accepts).cloned().collect();
-    let accepting = [&accepting, declared].concat();
-    let kinds = [&kinds, declared].concat();
-    let namespaces = (0..16).map(|entry| {
-        let pattern = |item: usize| match item % 8 {
-            0 => format!("*a{entry}b{item}c*"),
-            _ => format!("n{entry}-{item}"),
-        };
-        let patterns: Vec<_> = (0..256).map(pattern).collect();
-        json!({"match": patterns, "delegation": "allowed"})
-    });
-    let users = texts("user-", 256);
-    let writers: Map<_, _> = kinds.iter().map(|k| (k.clone(), json!(users))).collect();
-    let rules: Map<_, _> = managed_by::rules()
-        .iter()
-        .map(|rule| (rule.id().to_owned(), "deny".into()))
-        .collect();
-    BTreeMap::from([
-        ("builtin_status_writers", writers.into()),
-        ("controllers", controllers(1024, &accepting)),
-        ("custom_kinds", custom_kinds(64)),
-        (
-            "exempt",
-            json!({"users": users, "groups": texts("group-", 256)}),
-        ),
-        ("namespaces", namespaces.collect::<Vec<_>>().into()),
-        ("rules", rules.into()),
-    ])
-}
-
 /// Measures the validation of settings, which must be valid.
 fn settings_fuel(settings: &Value) -> u64 {
     let settings = settings.to_string();
@@ -122,32 +61,6 @@ fn settings_fuel(settings: &Value) -> u64 {
     assert_eq!(problems, None);
     let cost = POLICY.measure("validate_settings", settings.as_bytes());
     cost.unwrap().fuel
-}
-
-/// Searches for the single section and the pair of sections that cost most to validate, and returns them with their fuel.
-///
-/// A pair shows if a section is decoded for each entry of another one, which the sum of the sections doesn't.
-fn worst_settings() -> [(String, u64); 2] {
-    let alone = full_sections(&[]);
-    let declared = texts("Kind", 64);
-    let with_declared = full_sections(&declared);
-    let single = |(name, section): (&&'static str, &Value)| {
-        ((*name).to_owned(), settings_fuel(&json!({*name: section})))
-    };
-    let singles: Vec<_> = alone.iter().map(single).collect();
-    let mut pairs = Vec::new();
-    for first in alone.keys() {
-        for second in alone.keys().filter(|second| first < *second) {
-            let sections = if [*first, *second].contains(&"custom_kinds") {
-                &with_declared
-            } else {
-                &alone
-            };
-            let settings = json!({*first: sections[first], *second: sections[second]});
-            pairs.push((format!("{first} and {second}"), settings_fuel(&settings)));
-        }
-    }
-    [singles, pairs].map(|all| all.into_iter().max_by_key(|(_, fuel)| *fuel).unwrap())
 }
 
 /// Declared kinds add a constant to the cost of other sections: they are not decoded for each controller.
@@ -175,58 +88,65 @@ fn cost_is_linear_in_the_size_of_each_section() {
     check("denied create", &denied);
 }
 
-/// Measures the current costs by name. The fuel of a request excludes the SDK and the host (`noop.wasm`); the fuel of settings does
-/// not.
-fn costs() -> BTreeMap<String, u64> {
-    let noop = Policy::load_unannotated(&module("noop.wasm")).unwrap();
-    let own = |payload: &[u8]| fuel(payload) - noop.measure("validate", payload).unwrap().fuel;
-    let mut costs: BTreeMap<_, _> = payloads()
-        .iter()
-        .map(|(name, payload)| (format!("fuel: {name}"), own(payload)))
-        .collect();
-    for (name, fuel) in worst_settings() {
-        costs.insert(format!("fuel: settings, {name}"), fuel);
-    }
-    let size = module("policy.wasm").len() as u64;
-    costs.insert("size: policy.wasm".to_owned(), size);
-    costs
+/// Returns requests with their budgets in wasmi's fuel.
+///
+/// The design's budgets are in wasmtime's fuel, which PolicyServer counts. How much more wasmi counts depends on the request; the ratios
+/// were measured with wasmtime 50 on 2026-11-28. The other budgets are at most an eighth above what the requests cost on that day.
+fn budgets() -> [(&'static str, Vec<u8>, u64); 14] {
+    const SMALL: usize = 6 * 1024;
+    const LARGE: usize = 118 * 1024;
+    // The design's budget is 230k, 685,900 here. Until the request is within it, its cost must not grow.
+    let status_update = 709_400;
+    let large_status_update = 3_000_000 * 2_926 / 1000;
+    let with_200_controllers_and_namespaces = 900_000 * 2_802 / 1000;
+    [
+        (
+            "status update",
+            sized("status update", SMALL),
+            status_update,
+        ),
+        (
+            "large status update",
+            sized("status update", LARGE),
+            large_status_update,
+        ),
+        (
+            "200 controllers and 200 namespaces",
+            payload::status_update_with_controllers_and_namespaces(),
+            with_200_controllers_and_namespaces,
+        ),
+        ("job update", sized("job update", SMALL), 650_000),
+        ("large job update", sized("job update", LARGE), 9_000_000),
+        ("rayjob", sized("rayjob status update", SMALL), 700_000),
+        (
+            "large rayjob",
+            sized("rayjob status update", LARGE),
+            9_000_000,
+        ),
+        ("appwrapper", sized("appwrapper update", LARGE), 12_000_000),
+        ("nested, warn", nested(1000, "warn"), 88_000_000),
+        ("nested, deny", nested(1000, "deny"), 90_000_000),
+        ("intervals", intervals(10_000), 35_000_000),
+        ("uncounted", uncounted(1000), 3_700_000),
+        ("large settings", with_large_settings(Some(199)), 12_000_000),
+        ("no managedBy", with_large_settings(None), 12_000_000),
+    ]
 }
 
-fn record() -> BTreeMap<String, u64> {
-    let text = fs::read_to_string(root(RECORD)).unwrap_or_default();
-    let pair = |line: &str| {
-        let (name, cost) = line.split_once('\t').unwrap();
-        (name.to_owned(), cost.parse().unwrap())
-    };
-    text.lines().map(pair).collect()
-}
-
+/// A request costs at most its budget more than with a module that does nothing (`noop.wasm`).
 #[test]
-fn costs_do_not_exceed_the_record() {
-    let costs = costs();
-    if env::var_os("UPDATE_EXPECT").is_some() {
-        let mut text = String::new();
-        for (name, cost) in &costs {
-            writeln!(text, "{name}\t{cost}").unwrap();
-        }
-        fs::write(root(RECORD), text).unwrap();
-    }
-    let record = record();
-    let names = |costs: &BTreeMap<String, u64>| costs.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&costs), names(&record), "make update-costs");
-    for (name, &cost) in &costs {
-        let recorded = record[name];
-        assert!(
-            cost * 100 <= recorded * (100 + TOLERANCE),
-            "{name}: {cost}, recorded {recorded}; if it is worth it, `make update-costs`"
-        );
+fn requests_are_within_their_budgets() {
+    let noop = Policy::load_unannotated(&module("noop.wasm")).unwrap();
+    for (name, payload, budget) in budgets() {
+        let cost = fuel(&payload) - noop.measure("validate", &payload).unwrap().fuel;
+        assert!(cost <= budget, "{name}: {cost}, at most {budget}");
     }
 }
 
 #[test]
 fn module_size_is_within_the_limit() {
-    assert!(module("policy.wasm").len() as u64 <= MAX_SIZE);
-    assert!(module("annotated-policy.wasm").len() as u64 <= MAX_SIZE);
+    let size = module("policy.wasm").len();
+    assert!(size <= MAX_SIZE, "{size}");
 }
 
 /// A byte of a large request costs at most 1.5 times as much as a byte of a small request.
@@ -318,10 +238,7 @@ fn cost_of_denials_is_linear_in_the_request_size() {
 /// The module needs at most 4 MiB plus four times the size of the request, or 24 times the size if it is a long list of short UIDs.
 #[test]
 fn memory_is_bounded() {
-    let mut payloads: Vec<_> = payload::all()
-        .into_iter()
-        .map(|(_, payload)| payload)
-        .collect();
+    let mut payloads: Vec<_> = budgets().map(|(_, payload, _)| payload).into();
     payloads.push(sized("job update", 2 * 1024 * 1024));
     let hostile = hostile(2 * 1024 * 1024);
     // A long value that all children refer to, and a long key in their paths, both with an escape.

@@ -1,13 +1,10 @@
-//! Payloads for cost tests, made from `costs/requests.yml`: unchanged, padded to a size, or with long lists.
+//! Payloads for cost tests, made from `costs/requests.yml`: unchanged, padded to a size, or with long lists or settings.
 
 use std::sync::LazyLock;
 
 use managed_by::rules;
 use managed_by_testing::{admission, root};
 use serde_json::{Map, Value, json};
-
-/// Names and sizes of padded payloads, in bytes.
-const SIZES: [(&str, usize); 2] = [("6 KB", 6 * 1024), ("118 KB", 118 * 1024)];
 
 /// Number of components in an `AppWrapper`.
 const COMPONENTS: usize = 50;
@@ -19,51 +16,35 @@ static REQUESTS: LazyLock<Value> = LazyLock::new(|| {
     serde_json::to_value(requests).unwrap()
 });
 
-/// Returns the accepted payloads of the cost record by name.
-pub(crate) fn all() -> Vec<(String, Vec<u8>)> {
-    let mut all = Vec::new();
-    for request in ["job update", "status update", "rayjob status update"] {
-        for (size, bytes) in SIZES {
-            all.push((format!("{request} of {size}"), sized(request, bytes)));
-        }
-    }
-    let others = [
-        (
-            "appwrapper of 118 KB with 50 components",
-            sized("appwrapper update", SIZES[1].1),
-        ),
-        ("jobset with 1000 nested values, warn", nested(1000, "warn")),
-        (
-            "10000 completed and 10000 failed intervals",
-            intervals(10_000),
-        ),
-        ("1000 uncounted UIDs", uncounted(1000)),
-        (
-            "delegated job created with large settings",
-            with_large_settings(Some(199)),
-        ),
-        (
-            "job without managedBy created with large settings",
-            with_large_settings(None),
-        ),
-    ];
-    all.extend(others.map(|(name, payload)| (name.to_owned(), payload)));
-    all
-}
-
 fn payload(request: &Value) -> Vec<u8> {
     admission::payload(request, &json!({}))
 }
 
 /// Pads a request with environment variables to `size` bytes, give or take 100.
 pub(crate) fn sized(request: &str, size: usize) -> Vec<u8> {
+    payload(&padded(request, size))
+}
+
+/// Returns a status update of 6 KB with settings for 200 controllers and 200 namespaces.
+pub(crate) fn status_update_with_controllers_and_namespaces() -> Vec<u8> {
+    let controllers: Map<_, _> = (0..200)
+        .map(|i| (format!("acme.io/runner-{i}"), "any".into()))
+        .collect();
+    let namespaces: Vec<_> = (0..200)
+        .map(|i| json!({"match": [format!("team-{i}-*")], "delegation": "allowed"}))
+        .collect();
+    let settings = json!({"controllers": controllers, "namespaces": namespaces});
+    admission::payload(&padded("status update", 6 * 1024), &settings)
+}
+
+fn padded(request: &str, size: usize) -> Value {
     let mut env = Vec::new();
     loop {
         let mut request = REQUESTS[request].clone();
         fill(&mut request, &env);
         let payload = payload(&request);
         if payload.len() + 100 > size {
-            return payload;
+            return request;
         }
         // Adds about half of the missing bytes at once, to serialize large payloads only a few times.
         for _ in 0..((size - payload.len()) / 400).max(1) {
@@ -98,7 +79,7 @@ fn fill(value: &mut Value, env: &[Value]) {
 /// Returns the creation of a Job with settings for 200 controllers, 200 namespaces and every rule.
 ///
 /// The Job is delegated to the given controller, or has no `managedBy`. The last entry of `namespaces` matches its namespace.
-fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
+pub(crate) fn with_large_settings(controller: Option<usize>) -> Vec<u8> {
     let name = |i: usize| format!("controller-{i:03}.acme.io/runner");
     let entry = |i: usize| {
         json!({
