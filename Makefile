@@ -186,13 +186,14 @@ push-artifacthub-metadata: # Push the Artifact Hub repository metadata to CHARTS
 # Tag to release.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 .PHONY: release-check
-release-check: verify-generated # Fail unless the version, changelog and generated files match the tag TAG
+release-check: verify-generated # Fail unless the version, changelog and generated files match the tag TAG, and the suites that CI does not run passed with this code
 	@test "$(TAG)" = "v$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" || { echo "$(TAG) does not match the version in Cargo.toml"; exit 1; }
 	@grep -q '^## $(TAG:v%=%) (20[0-9-]*)$$' CHANGELOG.md || { echo "CHANGELOG.md has no section '## $(TAG:v%=%) (DATE)'"; exit 1; }
 	@for key in version appVersion; do grep -qx "$$key: $(TAG:v%=%)" $(CHART)/Chart.yaml || { echo "$(TAG) does not match the $$key in $(CHART)/Chart.yaml"; exit 1; }; done
 	@! git grep -n '#before-the-first-release' -- '*.md' '*.gotmpl' || { echo "remove the section \"Before the first release\" in docs/tasks/install.md, and the links to it"; exit 1; }
 	@! grep -q '^## Unreleased' CHANGELOG.md || { echo "CHANGELOG.md still has an Unreleased section"; exit 1; }
 	cargo test --quiet $(TEST_PACKAGES) --test policy -- chart:: deploy:: settings::
+	e2e/passed check
 
 # Runs the steps of release.yml that work locally: build, push to a local registry, sign with a throwaway key, verify, and install.
 .PHONY: release-rehearsal
