@@ -8,13 +8,17 @@ const MAX_LEN: usize = 128;
 /// Returns the candidate with the smallest edit distance to `word` (insertions, deletions, substitutions and transpositions,
 /// ignoring case), if at most a third of the word has to change. The first candidate wins a tie.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    nearest_of(word, &mut candidates.into_iter())
+}
+
+/// Implements [`nearest`] without a type parameter, so that the module contains it once.
+fn nearest_of<'c>(word: &str, candidates: &mut dyn Iterator<Item = &'c str>) -> Option<&'c str> {
     if word.len() > MAX_LEN {
         return None;
     }
     let word = word.trim().to_ascii_lowercase();
     let near = |edits: usize, c: &str| edits.saturating_mul(3) <= c.len().max(word.len());
     candidates
-        .into_iter()
         // The edit distance is at least the difference of the lengths. Lengths are in bytes, so non-ASCII words may get no
         // suggestion.
         .filter(|c| near(c.len().abs_diff(word.len()), c))
