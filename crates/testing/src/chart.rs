@@ -68,7 +68,7 @@ pub fn policy(name: &str) -> Result<Option<Value>> {
 pub fn policy_in(manifest: &str) -> Result<Value> {
     for document in serde_yaml_ng::Deserializer::from_str(manifest) {
         let document = Value::deserialize(document)?;
-        if document["kind"] == "ClusterAdmissionPolicy" {
+        if document.get("kind") == Some(&"ClusterAdmissionPolicy".into()) {
             return Ok(document);
         }
     }
