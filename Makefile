@@ -444,7 +444,8 @@ update-printable: # Update the table of characters that are printable in Go (nee
 .PHONY: book record-demo
 MDBOOK := $(or $(shell command -v mdbook),target/tools/bin/mdbook)
 WEBHOOK_CALLS := $(CURDIR)/target/webhook-calls.tsv
-book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken links
+book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken links (needs Helm)
+	@command -v helm >/dev/null || { echo "helm is not on the PATH"; exit 1; }
 	@WEBHOOK_CALLS=$(WEBHOOK_CALLS) cargo test --quiet --package xtask --test conditions -- rejected_examples >/dev/null
 	@$(XTASK) book $(MDBOOK) $(WEBHOOK_CALLS)
 
