@@ -121,7 +121,7 @@ fn resuming_a_job_without_a_status_is_denied_by_1_36_1() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
         let findings = cluster.set_suspend(false, "a");
-        let found: Vec<_> = findings.iter().map(|f| (f.rule().id(), f.enforcement())).collect();
+        let found: Vec<_> = findings.iter().map(|f| (f.rule.id(), f.enforcement)).collect();
         let expected = [("job-spec/scheduling-directives", Enforcement::Deny)];
         let expected = if release == Release::V1_36_1 { &expected[..] } else { &[] };
         assert_eq!(found, expected, "{release}");

@@ -8,7 +8,7 @@ mod transitions;
 use managed_by::{FieldLocation, Kind, ValueConstraint, kinds};
 use serde_json::Value;
 
-use crate::support::{ValidationResponse, review, root};
+use crate::support::{ValidationResponse, review};
 use managed_by_testing::objects::{object_with_managed_by, request};
 
 /// Returns each kind with each of its versions.

@@ -166,7 +166,7 @@ fn denials_exclude_warnings() {
     assert_eq!(findings.denied_by().to_string(), "1.32 to 1.37");
     // Debug output for failed assertions.
     assert_eq!(
-        format!("{findings:?}, {:?}", findings[0].releases()),
+        format!("{findings:?}, {:?}", findings[0].releases.unwrap()),
         "[Finding(1.32 to 1.37: status.ready: Invalid value: 1: cannot set more ready pods than active \
          [job-status/ready-exceeds-active])], ReleaseSet(1.32 to 1.37)"
     );
@@ -196,7 +196,7 @@ fn releases_with_different_messages_are_listed_separately() {
          [job-status/completion-time-changed]"
     );
     let findings = JobChecker::new(Release::V1_33).status_update(&old, &new);
-    assert_eq!(findings[0].detail(), "completionTime cannot be mutated");
+    assert_eq!(findings[0].detail, "completionTime cannot be mutated");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_status_writer_may_be_a_group() {
     let checker_for = |groups: &[&str]| checker.clone().with_user("ana", groups);
     assert_eq!(checker_for(&["runners"]).status_update(&old, &new), []);
     let found = checker_for(&["people"]).status_update(&old, &new);
-    assert_eq!(found[0].rule().id(), "status-writer/delegated");
+    assert_eq!(found[0].rule.id(), "status-writer/delegated");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn the_namespace_of_the_job_selects_its_settings() {
     let mut job = with_status(JobStatus::default());
     assert_eq!(checker.create(&job), []);
     job.metadata.namespace = Some("team-a".to_owned());
-    assert_eq!(checker.create(&job)[0].rule().id(), "managed-by/delegation");
+    assert_eq!(checker.create(&job)[0].rule.id(), "managed-by/delegation");
 }
 
 /// kube-apiserver drops the status of a create, but a stored Job has one.
