@@ -180,16 +180,14 @@ impl ResolvedRequest<'_> {
 
     /// Evaluates the request like [`evaluate`], with lookups in the cluster like [`ResolvedRequest::review`].
     pub fn evaluate(&self, releases: Option<ReleaseSet>, cluster: &dyn Cluster) -> Evaluation {
-        let evaluation = match (releases, &self.target) {
-            (Some(releases), Target::Change(kind, change)) => {
+        let evaluation =
+            if let (Some(releases), Target::Change(kind, change)) = (releases, &self.target) {
                 self.evaluate_each(kind, change, releases)
-            }
-            // Verdicts depend on the release only for changes to workloads that can be decoded.
-            _ => {
+            } else {
+                // Verdicts depend on the release only for changes to workloads that can be decoded.
                 let release = self.settings.message_release();
                 Evaluation::from_results(self.results(cluster), release, releases)
-            }
-        };
+            };
         let unchecked = self.unchecked(&evaluation);
         Evaluation {
             unchecked,
@@ -234,8 +232,8 @@ impl ResolvedRequest<'_> {
             let mut annotations = evaluation.verdict.audit_annotations.iter();
             annotations.any(|(key, _)| *key == wanted)
         };
-        let whole_object = |reason| vec![Unchecked::new("", reason)];
-        match &self.target {
+        let whole_object = |reason| Some(Unchecked::new("", reason));
+        let unchecked = match &self.target {
             Target::Unsupported => {
                 whole_object(self.settings.unsupported_reason(&self.request.kind))
             }
@@ -245,35 +243,31 @@ impl ResolvedRequest<'_> {
             Target::Pod(_) if has_annotation(LOOKUP_FAILED) => {
                 whole_object(UncheckedReason::LookupFailed)
             }
-            Target::Change(kind, change) => self.unchecked_parts(kind, change),
+            Target::Change(_, change) => first_unread_template(change),
             // The request is denied if the object or the settings are malformed.
             Target::Skipped | Target::Pod(_) | Target::Malformed(_) | Target::Misconfigured(_) => {
-                Vec::new()
+                None
             }
-        }
+        };
+        let unchecked = unchecked.into_iter();
+        #[cfg(feature = "manifests")]
+        let unchecked = unchecked.chain(self.undecided());
+        unchecked.collect()
     }
 
-    #[cfg_attr(
-        not(feature = "manifests"),
-        expect(unused_variables, reason = "the kind matters for manifests")
-    )]
-    fn unchecked_parts(&self, kind: &Kind<'_>, change: &Change<Object<'_>>) -> Vec<Unchecked> {
-        let mut unchecked = Vec::new();
-        // The last entry is the first template that was not read.
-        let custom = change.object().custom.as_deref();
-        let last = custom.and_then(|custom| custom.nested.last());
-        if let Some(skipped) = last.filter(|last| last.value.is_none()) {
-            let reason = UncheckedReason::TooManyTemplates;
-            unchecked.push(Unchecked::new(&*skipped.path, reason));
-        }
-        #[cfg(feature = "manifests")]
-        {
-            let context = self.context(kind, change, Release::default());
-            let reason = UncheckedReason::OnlyApiServerValidates;
-            let undecided = crate::rule::manifest::undecided(&context).into_iter();
-            unchecked.extend(undecided.map(|path| Unchecked::new(path, reason)));
-        }
-        unchecked
+    /// Returns the parts of a changed manifest that only the API server validates.
+    #[cfg(feature = "manifests")]
+    fn undecided(&self) -> impl Iterator<Item = Unchecked> {
+        let paths = match &self.target {
+            Target::Change(kind, change) => {
+                let context = self.context(kind, change, Release::default());
+                crate::rule::manifest::undecided(&context)
+            }
+            _ => Vec::new(),
+        };
+        let reason = UncheckedReason::OnlyApiServerValidates;
+        let paths = paths.into_iter();
+        paths.map(move |path| Unchecked::new(path, reason))
     }
 
     /// Returns the kind of the object, if the library supports it or `custom_kinds` declares it.
@@ -374,6 +368,13 @@ impl ResolvedRequest<'_> {
             .and_then(|findings| build_verdict(self.request, self.settings, findings, release))
             .unwrap_or_else(|problems| Verdict::misconfigured(&problems).into())
     }
+}
+
+/// Returns the first template that was not read: the last entry, without a value.
+fn first_unread_template(change: &Change<Object<'_>>) -> Option<Unchecked> {
+    let last = change.object().custom.as_deref()?.nested.last()?;
+    let is_unread = last.value.is_none();
+    is_unread.then(|| Unchecked::new(&*last.path, UncheckedReason::TooManyTemplates))
 }
 
 /// State of a stored workload, for tools.

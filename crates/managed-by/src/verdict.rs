@@ -209,7 +209,7 @@ pub(crate) fn build_verdict<'a>(
     warnings.truncate(MAX_WARNINGS);
     warnings.extend(upstream_rules_warning(&denials));
     let by_enforcement = findings.iter().map(|(enforcement, f)| (*enforcement, f));
-    let mut audit_annotations = annotations(request, by_enforcement);
+    let mut audit_annotations = annotations(request, &by_enforcement);
     audit_annotations.extend(exempted.map(|exempted| ("exempted", exempted.rules)));
     let decision = if denials.is_empty() {
         Decision::Allowed
@@ -269,7 +269,7 @@ pub(crate) fn merge_verdicts(
     let findings = findings
         .iter()
         .map(|(enforcement, f, _)| (*enforcement, *f));
-    let mut annotations = annotations(request, findings);
+    let mut annotations = annotations(request, &findings);
     annotations.append(&mut verdict.audit_annotations);
     verdict.audit_annotations = annotations;
     verdict
@@ -424,7 +424,7 @@ fn forbidden_message(
 
 fn annotations<'f, 'a: 'f>(
     request: &AdmissionRequest<'_>,
-    findings: impl Iterator<Item = (Enforcement, &'f RuleFinding<'a>)> + Clone,
+    findings: &(impl Iterator<Item = (Enforcement, &'f RuleFinding<'a>)> + Clone),
 ) -> Vec<(&'static str, String)> {
     let mut annotations = Vec::new();
     if let RequestTarget::Change(kind, change) = &request.target {

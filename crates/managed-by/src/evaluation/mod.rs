@@ -167,16 +167,12 @@ impl Evaluation {
             .iter()
             .map(|(set, results)| (*set, &*results.findings));
         let merged = merge_findings(&by_release.collect::<Vec<_>>());
-        let verdict = match &*groups {
-            [(_, only)] => only.verdict.clone(),
-            groups => {
-                let verdicts: Vec<_> = groups.iter().map(|(_, group)| &group.verdict).collect();
-                let findings: Vec<_> = merged
-                    .iter()
-                    .flat_map(MergedFinding::representatives)
-                    .collect();
-                merge_verdicts(request, &verdicts, &findings)
-            }
+        let verdict = if let [(_, only)] = &*groups {
+            only.verdict.clone()
+        } else {
+            let verdicts: Vec<_> = groups.iter().map(|(_, group)| &group.verdict).collect();
+            let findings = merged.iter().flat_map(MergedFinding::representatives);
+            merge_verdicts(request, &verdicts, &findings.collect::<Vec<_>>())
         };
         let findings = merged
             .iter()
