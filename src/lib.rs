@@ -34,6 +34,7 @@ pub extern "C" fn wapc_init() {
 }
 
 /// Returns the version of Kubewarden's protocol that the policy implements.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of an operation")]
 fn protocol_version(_: &[u8]) -> CallResult {
     Ok(b"\"v1\"".to_vec())
 }

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, evaluate, resolve, rules};
+use managed_by::{
+    AdmissionRequest, NoCluster, Release, ReleaseSet, Settings, evaluate, resolve, rules,
+};
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::{self, Vector};
 use managed_by_parity::{cases, compare, default_release, difference, trace};
@@ -144,8 +146,11 @@ fn reports_count_every_denied_write() {
         let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
             continue;
         };
-        let counted = resolve(&request, &settings, |resolved| resolved.exercised_rules());
-        for found in evaluate(&request, &settings, Some(ReleaseSet::all())).findings {
+        let (counted, evaluation) = resolve(&request, &settings, |resolved| {
+            let evaluation = resolved.evaluate(Some(ReleaseSet::all()), &NoCluster);
+            (resolved.exercised_rules(), evaluation)
+        });
+        for found in evaluation.findings {
             if counted.iter().any(|(rule, _)| *rule == found.rule) {
                 let is_counted = counted.contains(&(found.rule, true));
                 assert!(is_counted, "{}: {}", case.name, found.rule.id());

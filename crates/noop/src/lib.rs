@@ -15,6 +15,7 @@ pub extern "C" fn wapc_init() {
 }
 
 /// Returns the version of Kubewarden's protocol that the policy implements.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of an operation")]
 fn protocol_version(_: &[u8]) -> CallResult {
     Ok(b"\"v1\"".to_vec())
 }
@@ -39,6 +40,7 @@ fn validate(_: &[u8]) -> CallResult {
 }
 
 /// Accepts any settings. PolicyServer does not start a policy without this operation.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of an operation")]
 fn validate_settings(_: &[u8]) -> CallResult {
     Ok(b"{\"valid\":true,\"message\":null}".to_vec())
 }

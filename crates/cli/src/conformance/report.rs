@@ -164,7 +164,7 @@ pub(crate) struct RuleWarning {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleCounts {
-    /// ConformanceOutcome of the rule.
+    /// Outcome of the rule.
     pub(crate) outcome: ConformanceOutcome,
     /// Number of writes that exercised the rule.
     pub(crate) exercised: u64,
@@ -172,7 +172,7 @@ pub(crate) struct RuleCounts {
     pub(crate) denied: u64,
 }
 
-/// ConformanceOutcome of a rule in a release.
+/// Outcome of a rule in a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ConformanceOutcome {
