@@ -117,15 +117,6 @@ test("an update compares each document with the old one of the same name", async
   });
 });
 
-test("completion uses the kind of the document at the cursor", async () => {
-  await onPage(async (page) => {
-    await paste(page, "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: batch/v1\nkind: Job\nspec:\n  managedB");
-    await page.keyboard.press("Control+Space");
-    await page.waitForSelector(".cm-tooltip-autocomplete li");
-    assert.deepEqual(await page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allInnerTexts(), ["managedBy"]);
-  });
-});
-
 test("typing in a long text does not wait for the evaluation", async () => {
   const text = Array.from({ length: 3000 }, (_, index) => named(`job-${index}`, index % 3 === 0 ? "not a name" : undefined).replace("spec:", `  annotations: {note: "${"x".repeat(80)}"}\nspec:`)).join("---\n");
   assert.ok(text.length > 600_000, `${text.length}`);
