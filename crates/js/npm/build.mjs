@@ -13,6 +13,7 @@ const at = (...parts) => join(here, ...parts);
 
 const { settingsSchema } = JSON.parse(readFileSync(at("generated/catalog.json"), "utf8"));
 writeFileSync(at("generated/settings.ts"), await settingsTypes(settingsSchema));
+writeFileSync(at("generated/evaluation.ts"), await evaluationTypes());
 execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
 
 rmSync(out, { recursive: true, force: true });
@@ -81,15 +82,24 @@ async function settingsTypes(schema) {
   return compile({ ...typed(schema), type: "object", description }, "Settings", { bannerComment: "", additionalProperties: false });
 }
 
+/** Generates the TypeScript types of evaluations from their schema. */
+function evaluationTypes() {
+  const schema = JSON.parse(readFileSync(join(root, "docs/evaluation.schema.json"), "utf8"));
+  schema.$defs.finding.properties.rule.tsType = "RuleId";
+  schema.$defs.releases = { tsType: "string[]" };
+  const bannerComment = 'import type { RuleId } from "./types.js";\n';
+  return compile({ $ref: schema.$ref, $defs: schema.$defs }, "Evaluation", { bannerComment, additionalProperties: false });
+}
+
 /** Concatenates all declarations into one file without imports, for both module formats. */
 function declarations() {
-  const parts = ["request", "settings", "types", "summary", "error", "api"];
+  const parts = ["request", "settings", "evaluation", "types", "summary", "error", "api"];
   return parts.map(declaration).join("\n");
 }
 
 /** Returns the declarations of one source without imports and re-exports. */
 function declaration(name) {
-  const file = join(emitted(), name === "settings" || name === "types" ? "generated" : "src", `${name}.d.ts`);
+  const file = join(emitted(), ["settings", "evaluation", "types"].includes(name) ? "generated" : "src", `${name}.d.ts`);
   return readFileSync(file, "utf8").replaceAll(/^(import|export (type )?(\{|\*)).*$\n/gm, "");
 }
 

@@ -8,8 +8,6 @@ use serde::Serialize;
 use serde_json::Value;
 use ts_rs::TS;
 
-use crate::verdict::release_names;
-
 /// A rule.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -28,7 +26,8 @@ pub struct Rule {
     /// `managed-by/pruned-version`.
     pub cluster_specific: bool,
     /// Kubernetes releases that have the rule.
-    pub releases: Vec<&'static str>,
+    #[ts(as = "Vec<String>")]
+    pub releases: ReleaseSet,
 }
 
 /// A rule with its documentation. The texts are Markdown: paragraphs, lists, tables, `code`, **bold** and links.
@@ -142,7 +141,7 @@ fn page(rule: &managed_by::Rule) -> serde_json::Result<RulePage> {
             enforcement: rule.default_enforcement().as_str(),
             upstream: rule.is_upstream(),
             cluster_specific: rule.is_cluster_specific(),
-            releases: release_names(rule_releases),
+            releases: rule_releases,
         },
         release_range: rule_releases.to_string(),
         text: with_absolute_links(docs.text),
@@ -198,6 +197,6 @@ pub fn releases() -> Vec<(&'static str, String)> {
 }
 
 /// Returns the releases in which the feature gate `JobManagedBy` is on by default, oldest first.
-pub fn releases_with_managed_by_on_by_default() -> Vec<&'static str> {
-    release_names(ReleaseSet::with_managed_by_on_by_default())
+pub fn releases_with_managed_by_on_by_default() -> ReleaseSet {
+    ReleaseSet::with_managed_by_on_by_default()
 }

@@ -13,9 +13,8 @@ mod position;
 mod releases;
 mod replay;
 mod settings;
-mod verdict;
 
-use managed_by::{AdmissionRequest, AdmissionReview, ReleaseSet, UserInfo};
+use managed_by::{AdmissionRequest, AdmissionReview, Evaluation, ReleaseSet, UserInfo};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -26,7 +25,6 @@ pub use manifest::{Lint, ObjectVerdict, TextError};
 pub use position::Position;
 pub use replay::{Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
 pub use settings::SettingsVerdict;
-pub use verdict::{Finding, ReleaseVerdict, ReviewVerdict, UncheckedPart};
 
 /// Reviews an admission request, or the request in an `AdmissionReview`, for selected releases or for the settings.
 #[wasm_bindgen]
@@ -97,6 +95,13 @@ pub fn memory_pages() -> usize {
     core::arch::wasm32::memory_size::<0>()
 }
 
+/// Returns the id of the rule with the nearest id, also for a name without its family.
+#[wasm_bindgen(js_name = nearestRule)]
+pub fn nearest_rule(id: &str) -> Option<String> {
+    let ids = managed_by::rules().iter().map(|rule| rule.id());
+    managed_by::nearest_name(id, ids).map(str::to_owned)
+}
+
 /// Validates settings.
 #[wasm_bindgen(js_name = validateSettings)]
 pub fn validate_settings(settings: &str) -> String {
@@ -112,28 +117,23 @@ pub fn review_text(
     request: &str,
     settings: &str,
     releases: Option<ReleaseSet>,
-) -> Result<ReviewVerdict, Error> {
+) -> Result<Evaluation, Error> {
     settings::with_settings(settings, |settings| {
         let settings = match releases {
             Some(_) => settings.clone().for_tools(),
             None => settings.clone(),
         };
-        let evaluated = |request: &AdmissionRequest<'_>| {
-            let evaluation = managed_by::evaluate(request, &settings, releases);
-            ReviewVerdict {
-                releases: releases.map(|_| verdict::release_verdicts(&evaluation)),
-                ..ReviewVerdict::new(evaluation)
-            }
-        };
+        let evaluated =
+            |request: &AdmissionRequest<'_>| managed_by::evaluate(request, &settings, releases);
         match AdmissionRequest::from_json(request.as_bytes()) {
             Ok(request) => evaluated(&request),
             // It may be an `AdmissionReview`, which contains the request.
             Err(reason) => match AdmissionReview::from_json(request.as_bytes()) {
                 Ok(review) => evaluated(&review.request),
                 Err(review_error) if review_error.path() != Some("request") => {
-                    ReviewVerdict::malformed(&review_error)
+                    Evaluation::malformed(&review_error)
                 }
-                Err(_) => ReviewVerdict::malformed(&reason.within("request")),
+                Err(_) => Evaluation::malformed(&reason.within("request")),
             },
         }
     })

@@ -1,9 +1,9 @@
 //! Implements `lint` and `diff`: reviews the objects in a text as creates, and the differences between two texts as updates.
 
-use managed_by::{Evaluation, NoCluster, ReleaseSet, Settings, Verdict, resolve};
+use managed_by::{Evaluation, Finding, NoCluster, ReleaseSet, Settings, Verdict, resolve};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Document, MalformedText, Request};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::RequestOptions;
@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::position::{Position, PositionIndex};
 use crate::releases::ReleasesOption;
 use crate::settings::with_settings;
-use crate::verdict::{ReleaseVerdict, ReviewVerdict, release_verdicts};
 
 /// Result of `lint` or `diff`.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -41,8 +40,13 @@ pub struct ObjectVerdict {
     /// Reviewed request, which contains the object.
     #[cfg_attr(feature = "package", ts(type = "AdmissionRequest"))]
     pub request: Box<RawValue>,
-    /// Verdict. Each finding has its position in the text. With the option `releases`, a denial of any release is a denial.
-    pub verdict: ReviewVerdict,
+    /// Verdict. With the option `releases`, a denial of any release is a denial.
+    #[cfg_attr(feature = "package", ts(type = "Evaluation"))]
+    pub verdict: Evaluation,
+    /// Position of each path with a finding.
+    #[serde(serialize_with = "as_map")]
+    #[cfg_attr(feature = "package", ts(type = "Record<string, Position>"))]
+    pub positions: Vec<(String, Position)>,
     /// Note that the API server drops the status of a create, or that the object is reviewed as a stored one. Not a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -51,10 +55,11 @@ pub struct ObjectVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, type = "true"))]
     pub stored: Option<bool>,
-    /// Verdict of each Kubernetes release, if requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub releases: Option<Vec<ReleaseVerdict>>,
+}
+
+/// Serializes pairs as an object. A map would add a sort implementation to the module.
+fn as_map<S: Serializer>(pairs: &[(String, Position)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(path, position)| (path, position)))
 }
 
 /// A part of a text that could not be reviewed, with the reason.
@@ -285,14 +290,10 @@ impl<'s> LintBuilder<'s> {
                 (Evaluation::uniform(verdict, releases), Some(reason))
             }
         };
-        let releases = releases.map(|_| release_verdicts(&evaluation));
-        let verdict = ReviewVerdict::new(evaluation);
         // Only reviewed objects have the annotation `mode`, including custom kinds in the settings.
         let has_mode = || {
-            verdict
-                .audit_annotations
-                .iter()
-                .any(|(key, _)| *key == "mode")
+            let mut annotations = evaluation.verdict.audit_annotations.iter();
+            annotations.any(|(key, _)| *key == "mode")
         };
         if !object.is_supported() && malformed.is_none() && !has_mode() {
             let dot = if object.group().is_empty() { "" } else { "." };
@@ -300,13 +301,6 @@ impl<'s> LintBuilder<'s> {
             self.lint.unsupported.push(name);
             return;
         }
-        let mut object_verdict = ObjectVerdict {
-            request: written,
-            verdict,
-            note: request.note,
-            stored: request.operation.is_stored().then_some(true),
-            releases,
-        };
         // The position of the value at a path, or of the nearest parent key if the value is missing.
         let position_of = |path: &str| {
             let path = object.document_path(path);
@@ -316,8 +310,11 @@ impl<'s> LintBuilder<'s> {
             }
             source.positions.located(&document.locate_key(&path))
         };
-        for finding in &mut object_verdict.verdict.findings {
-            finding.position = Some(position_of(&finding.reported.path));
+        let mut positions: Vec<(String, Position)> = Vec::new();
+        for Finding { path, .. } in &evaluation.findings {
+            if positions.iter().all(|(known, _)| known != path) {
+                positions.push((path.clone(), position_of(path)));
+            }
         }
         if let Some(reason) = &malformed {
             let path = reason.path().and_then(|path| path.strip_prefix("object"));
@@ -326,6 +323,12 @@ impl<'s> LintBuilder<'s> {
                 .unwrap_or_default();
             self.add_error(source, position_of(path), reason.to_string());
         }
-        self.lint.objects.push(object_verdict);
+        self.lint.objects.push(ObjectVerdict {
+            request: written,
+            verdict: evaluation,
+            positions,
+            note: request.note,
+            stored: request.operation.is_stored().then_some(true),
+        });
     }
 }

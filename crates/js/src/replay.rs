@@ -1,6 +1,6 @@
 //! Implements `replay`: reviews a recorded history chunk by chunk.
 
-use managed_by::Settings;
+use managed_by::{Evaluation, ReleaseSet, Settings};
 use managed_by_offline::replay::{ObjectRef, RecordPosition, StepResult, TallyRow, TallyRowKey};
 use managed_by_offline::{
     Evaluator, Operation, Replay, SkipReason, Step, Tally, complete_len, split_documents,
@@ -12,7 +12,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::error::Error;
 use crate::releases::ReleasesOption;
 use crate::settings;
-use crate::verdict::{ReviewVerdict, release_names};
 
 self_cell!(
     /// A replay together with the settings that it borrows.
@@ -76,8 +75,8 @@ pub struct ReplayStep {
     pub rejection: Option<Rejection>,
     /// Verdict, if the request could be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub verdict: Option<ReviewVerdict>,
+    #[cfg_attr(feature = "package", ts(optional, type = "Evaluation"))]
+    pub verdict: Option<Evaluation>,
     /// Reason if the document could not be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional))]
@@ -171,8 +170,8 @@ pub struct ReplayRow {
     pub count: u64,
     /// Releases that report the finding, if all were evaluated or releases disagree.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
-    pub releases: Option<Vec<&'static str>>,
+    #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
+    pub releases: Option<ReleaseSet>,
     /// Line of the first finding.
     #[cfg_attr(feature = "package", ts(type = "number"))]
     pub first_line: u64,
@@ -278,7 +277,7 @@ impl ReplayStep {
             StepResult::Evaluated(request) => {
                 entry.set_operation(request.operation);
                 entry.username = request.user;
-                entry.verdict = Some(ReviewVerdict::new(request.report));
+                entry.verdict = Some(request.report);
             }
             StepResult::Rejected(request) => {
                 entry.set_operation(request.operation);
@@ -286,7 +285,7 @@ impl ReplayStep {
                 let (code, message) = (request.code, request.message);
                 entry.rejection = Some(Rejection { code, message });
                 match request.report {
-                    Ok(report) => entry.verdict = Some(ReviewVerdict::new(report)),
+                    Ok(report) => entry.verdict = Some(report),
                     Err(reason) => entry.message = Some(reason),
                 }
             }
@@ -338,7 +337,7 @@ impl ReplayRow {
             enforcement: if key.is_denied { "deny" } else { "warn" },
             stored: key.is_stored,
             count: row.count,
-            releases: row.releases.map(release_names),
+            releases: row.releases,
             first_line: first.line,
             first_time: time(first),
             last_line: last.line,

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 /// Part of a request that was not evaluated.
 ///
 /// A verdict without findings only means that the evaluated parts are fine. Front ends report these parts next to the findings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unchecked {
     /// Path of the part from the object's root, such as `spec.template`. Empty for the whole object.
@@ -87,8 +87,13 @@ impl fmt::Display for Unchecked {
     }
 }
 
-impl Serialize for UncheckedReason {
+/// Serializes path and reason, and both as a `message` for people.
+impl Serialize for Unchecked {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        json.serialize_str(self.as_str())
+        let mut map = json.serialize_map(None)?;
+        map.serialize_entry("path", &self.path)?;
+        map.serialize_entry("reason", self.reason.as_str())?;
+        map.serialize_entry("message", &self.to_string())?;
+        map.end()
     }
 }

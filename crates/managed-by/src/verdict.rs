@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
 use crate::cluster::LookupError;
 use crate::decode::DecodeError;
 use crate::description::Enforcement;
@@ -29,15 +31,18 @@ pub(crate) const NOT_VALIDATED: &str = "not-validated";
 pub(crate) const LOOKUP_FAILED: &str = "lookup-failed";
 
 /// Response to an admission request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Verdict {
     /// The decision on the request.
+    #[serde(flatten)]
     pub decision: Decision,
     /// Warnings for the client, at most 256 bytes each.
     pub warnings: Vec<String>,
     /// Audit annotations. `denied` and `warned` list rules with paths, and `exempted` the rules that would have denied. `mode` and
     /// `controller` describe who reconciles the workload. `not-validated` and `lookup-failed` contain the reason why no rule ran.
+    #[serde(serialize_with = "serialize_annotations")]
     pub audit_annotations: Vec<(&'static str, String)>,
 }
 
@@ -94,6 +99,26 @@ impl Decision {
             Self::Denied { message, .. } => Some(message),
         }
     }
+}
+
+/// Serializes `allowed`, and for a denial `code` and `message`.
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
+        let mut map = json.serialize_map(None)?;
+        map.serialize_entry("allowed", &self.is_allowed())?;
+        if let Self::Denied { code, message } = self {
+            map.serialize_entry("code", code)?;
+            map.serialize_entry("message", message)?;
+        }
+        map.end()
+    }
+}
+
+fn serialize_annotations<S: Serializer>(
+    annotations: &[(&'static str, String)],
+    json: S,
+) -> Result<S::Ok, S::Error> {
+    json.collect_map(annotations.iter().map(|(key, value)| (key, value)))
 }
 
 impl Verdict {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use managed_by_testing::root;
 use serde_json::Value;
@@ -117,6 +118,23 @@ fn typo() -> String {
     manifest.to_owned()
 }
 
+/// Downloads of releases: the tested program, in an archive like that of `make cli-archive`.
+static RELEASES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let releases = Path::new(env!("CARGO_TARGET_TMPDIR")).join("releases");
+    let version = env!("CARGO_PKG_VERSION");
+    let release = releases.join(format!("v{version}"));
+    let name = format!("managed-by-{version}-x86_64-unknown-linux-gnu");
+    let packed = release.join(&name);
+    fs::create_dir_all(&packed).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_managed-by"), packed.join("managed-by")).unwrap();
+    let script = "tar -czf $0.tar.gz $0 && shasum --algorithm 256 $0.tar.gz > $0.tar.gz.sha256";
+    let (code, text) = run(Command::new("sh")
+        .args(["-c", script, &name])
+        .current_dir(&release));
+    assert_eq!(code, 0, "{text}");
+    releases
+});
+
 /// The Action's steps, run like the runner does, except for steps that are Actions themselves.
 struct Action {
     directory: tempfile::TempDir,
@@ -132,9 +150,8 @@ struct RunOutput {
 }
 
 impl Action {
-    /// Prepares a job in a new directory. Its release download is the tested program, in an archive like that of
-    /// `make cli-archive`.
-    fn new(version: &str, inputs: &[(&str, &str)]) -> Self {
+    /// Prepares a job in a new directory.
+    fn new(inputs: &[(&str, &str)]) -> Self {
         let text = fs::read_to_string(root(".github/actions/check/action.yml")).unwrap();
         let action: Value = serde_yaml_ng::from_str(&text).unwrap();
         let mut all: BTreeMap<String, String> = BTreeMap::new();
@@ -146,21 +163,8 @@ impl Action {
             all.insert((*name).to_owned(), (*value).to_owned());
         }
         let directory = tempfile::tempdir().unwrap();
-        let name = format!("managed-by-{version}-x86_64-unknown-linux-gnu");
-        let release = directory
-            .path()
-            .join("releases")
-            .join(format!("v{version}"));
-        let packed = release.join(&name);
-        fs::create_dir_all(&packed).unwrap();
         fs::create_dir(directory.path().join("work")).unwrap();
         fs::create_dir(directory.path().join("temp")).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_managed-by"), packed.join("managed-by")).unwrap();
-        let script = "tar -czf $0.tar.gz $0 && shasum --algorithm 256 $0.tar.gz > $0.tar.gz.sha256";
-        let (code, text) = run(Command::new("sh")
-            .args(["-c", script, &name])
-            .current_dir(&release));
-        assert_eq!(code, 0, "{text}");
         let steps = action["runs"]["steps"].as_array().unwrap().clone();
         let inputs = all;
         Self {
@@ -195,7 +199,7 @@ impl Action {
             let input = value.strip_prefix("${{ inputs.");
             let value = match input.and_then(|input| input.strip_suffix(" }}")) {
                 Some(input) => self.inputs[input].clone(),
-                None => format!("file://{}", self.file("releases").display()),
+                None => format!("file://{}", RELEASES.display()),
             };
             bash.env(name, value);
         }
@@ -211,14 +215,10 @@ impl Action {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn action_annotates_and_writes_sarif() {
-    let version = env!("CARGO_PKG_VERSION");
-    let action = Action::new(
-        version,
-        &[
-            ("args", "lint . --kubernetes 1.36"),
-            ("upload-sarif", "true"),
-        ],
-    );
+    let action = Action::new(&[
+        ("args", "lint . --kubernetes 1.36"),
+        ("upload-sarif", "true"),
+    ]);
     fs::write(action.file("work/job.yaml"), BAD).unwrap();
     let installed = action.step("Install managed-by");
     assert_eq!(installed.code, 0, "{}", installed.text);
@@ -241,7 +241,7 @@ fn action_annotates_and_writes_sarif() {
 fn action_denies_warnings_by_default() {
     let args = ("args", "lint .\n--kubernetes 1.36\n");
     for (inputs, expected) in [(vec![args], 1), (vec![args, ("deny-warnings", "false")], 0)] {
-        let action = Action::new(env!("CARGO_PKG_VERSION"), &inputs);
+        let action = Action::new(&inputs);
         fs::write(action.file("work/job.yaml"), typo()).unwrap();
         assert_eq!(action.step("Install managed-by").code, 0);
         let ran = action.step("Run managed-by");
@@ -253,10 +253,7 @@ fn action_denies_warnings_by_default() {
         );
     }
     // A command without the option.
-    let action = Action::new(
-        env!("CARGO_PKG_VERSION"),
-        &[("args", "settings check none.yml")],
-    );
+    let action = Action::new(&[("args", "settings check none.yml")]);
     assert_eq!(action.step("Install managed-by").code, 0);
     let ran = action.step("Run managed-by");
     assert!(ran.text.contains("no such file"), "{}", ran.text);
@@ -274,7 +271,7 @@ fn action_finds_the_command_among_its_arguments() {
         ("-q lint lint", 2),
         ("rules", 2),
     ] {
-        let action = Action::new(env!("CARGO_PKG_VERSION"), &[("args", args)]);
+        let action = Action::new(&[("args", args)]);
         fs::write(action.file("work/job.yaml"), typo()).unwrap();
         assert_eq!(action.step("Install managed-by").code, 0);
         let ran = action.step("Run managed-by");
@@ -285,11 +282,7 @@ fn action_finds_the_command_among_its_arguments() {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn action_validates_its_inputs() {
-    let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(
-        Action::new(version, &[]).step("Validate the inputs").code,
-        0
-    );
+    assert_eq!(Action::new(&[]).step("Validate the inputs").code, 0);
     for (input, value) in [
         ("deny-warnings", "True"),
         ("deny-warnings", ""),
@@ -298,7 +291,7 @@ fn action_validates_its_inputs() {
         ("version", "v1.0.0/../x"),
         ("sha256", "abc"),
     ] {
-        let validated = Action::new(version, &[(input, value)]).step("Validate the inputs");
+        let validated = Action::new(&[(input, value)]).step("Validate the inputs");
         assert_eq!(validated.code, 2, "{input}={value}");
         let expected = format!("::error::{input}: expected");
         assert!(validated.text.starts_with(&expected), "{}", validated.text);
@@ -311,7 +304,7 @@ fn github_recipe_fails_for_the_typo_of_the_readme() {
     let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
     let args = page.split("args: lint").nth(1).unwrap();
     let args = format!("lint{}", args.lines().next().unwrap());
-    let action = Action::new(env!("CARGO_PKG_VERSION"), &[("args", &args)]);
+    let action = Action::new(&[("args", &args)]);
     fs::create_dir(action.file("work/manifests")).unwrap();
     fs::write(action.file("work/manifests/job.yaml"), typo()).unwrap();
     fs::copy(
@@ -341,12 +334,12 @@ fn gitlab_recipe_fails_and_writes_both_reports() {
         .unwrap();
     let recipe: Value = serde_yaml_ng::from_str(recipe).unwrap();
     let job = &recipe["managed-by"];
-    let action = Action::new(env!("CARGO_PKG_VERSION"), &[]);
+    let action = Action::new(&[]);
     let work = action.file("work");
     fs::create_dir(work.join("manifests")).unwrap();
     fs::write(work.join("manifests/job.yaml"), typo()).unwrap();
     fs::copy(root("deploy/management.yml"), work.join("policy.yml")).unwrap();
-    let releases = action.file("releases").display().to_string();
+    let releases = RELEASES.display().to_string();
     let mut script = format!(
         "set -eo pipefail\nexport RELEASES=file://{releases} ARCHIVE={}\n",
         job["variables"]["ARCHIVE"].as_str().unwrap()
@@ -378,9 +371,8 @@ fn gitlab_recipe_fails_and_writes_both_reports() {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn action_verifies_the_checksum() {
-    let version = env!("CARGO_PKG_VERSION");
     let other = "0".repeat(64);
-    let action = Action::new(version, &[("sha256", &other)]);
+    let action = Action::new(&[("sha256", &other)]);
     let installed = action.step("Install managed-by");
     assert_eq!(installed.code, 2, "{}", installed.text);
     assert!(
@@ -390,7 +382,7 @@ fn action_verifies_the_checksum() {
     );
     assert!(!action.file("temp/managed-by/managed-by").exists());
     // With invalid arguments there is nothing to upload.
-    let action = Action::new(version, &[("args", "lnt"), ("upload-sarif", "true")]);
+    let action = Action::new(&[("args", "lnt"), ("upload-sarif", "true")]);
     assert_eq!(action.step("Install managed-by").code, 0);
     let ran = action.step("Run managed-by");
     assert_eq!((ran.code, &*ran.outputs), (2, ""), "{}", ran.text);

@@ -9,9 +9,8 @@ use managed_by_js::catalog::{
     Example, Kind, Rule, RulePage, kinds, releases, releases_with_managed_by_on_by_default, rules,
 };
 use managed_by_js::{
-    Finding, Lint, ObjectVerdict, Position, Rejection, ReleaseVerdict, ReplayCounts, ReplayRow,
-    ReplayStep, ReplayTally, ReviewVerdict, SettingsProblem, SettingsVerdict, TextError,
-    UncheckedPart,
+    Lint, ObjectVerdict, Position, Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally,
+    SettingsProblem, SettingsVerdict, TextError,
 };
 use managed_by_offline::SkipReason;
 use managed_by_offline::replay::ObjectRef;
@@ -69,7 +68,11 @@ fn catalog() -> Result<Value> {
 
 /// Generates TypeScript types of results and catalog from the Rust types and their doc comments.
 fn typescript_types() -> Result<String> {
-    let mut text = "import type { AdmissionRequest } from \"../src/request.js\";\nimport type { Settings } from \"./settings.js\";\n".to_owned();
+    let mut text = "\
+        import type { AdmissionRequest } from \"../src/request.js\";\n\
+        import type { Evaluation } from \"./evaluation.js\";\n\
+        import type { Settings } from \"./settings.js\";\n"
+        .to_owned();
     let config = Config::default();
     let mut add = |docs: Option<String>, declaration: String| {
         let docs = docs.unwrap_or_default();
@@ -80,15 +83,8 @@ fn typescript_types() -> Result<String> {
             $(add(<$name>::docs(), <$name>::decl(&config))?;)*
         };
     }
-    add!(
-        ReviewVerdict,
-        Finding,
-        UncheckedPart,
-        Position,
-        SettingsVerdict,
-        SettingsProblem
-    );
-    add!(Lint, ObjectVerdict, ReleaseVerdict, TextError);
+    add!(Position, SettingsVerdict, SettingsProblem);
+    add!(Lint, ObjectVerdict, TextError);
     add!(
         ReplayStep,
         Rejection,

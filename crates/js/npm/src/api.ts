@@ -1,14 +1,14 @@
 import catalog from "../generated/catalog.json" with { type: "json" };
+import type { Evaluation } from "../generated/evaluation.js";
 import type { Settings } from "../generated/settings.js";
-import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict, Verdict } from "../generated/types.js";
+import type { Kind, ReplayStep, Rule, RuleId, RulePage, SettingsVerdict } from "../generated/types.js";
 import { invalidArgument, ManagedByError } from "./error.js";
 import { callModule, parseResponse, toText } from "./module.js";
-import { nearest } from "./suggest.js";
 import { onlyReleases, parseOptions } from "./options.js";
 import { parseInput, replayInput } from "./replay.js";
 import type { AdmissionRequest, AdmissionReview, DiffOptions, LintOptions, ReplayInput, ReplayOptions, ReviewOptions } from "./request.js";
 import type { LintResult, ReplaySummary } from "./summary.js";
-import { completeResult, shareVerdicts } from "./summarize.js";
+import { completeResult } from "./summarize.js";
 
 /**
  * Reviews an admission request, like the policy in PolicyServer.
@@ -20,13 +20,11 @@ import { completeResult, shareVerdicts } from "./summarize.js";
  * @param options the Kubernetes releases to evaluate instead of the settings' `kubernetes_version`
  * @throws {ManagedByError} `ERR_INVALID_SETTINGS`, `ERR_INVALID_ARGUMENT`
  */
-export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}, options: ReviewOptions = {}): Verdict {
+export function review(request: AdmissionRequest | AdmissionReview | string, settings: Settings | string = {}, options: ReviewOptions = {}): Evaluation {
   const requestText = toText(request, "request");
   const settingsText = toText(settings, "settings");
   const selected = onlyReleases(options);
-  const verdict: Verdict = parseResponse(callModule((module) => module.review(requestText, settingsText, selected)));
-  shareVerdicts(verdict.releases);
-  return verdict;
+  return parseResponse(callModule((module) => module.review(requestText, settingsText, selected)));
 }
 
 /**
@@ -122,19 +120,11 @@ export function rules(): Rule[] {
 export function explain(id: RuleId | (string & {})): RulePage {
   const page = rulePages().find((rule) => rule.id === id);
   if (page === undefined) {
-    const suggestion = typeof id === "string" ? nearestRuleId(id) : undefined;
+    const suggestion = typeof id === "string" ? callModule((module) => module.nearestRule(id)) : undefined;
     const hint = suggestion === undefined ? "rules() lists all of them" : `did you mean ${JSON.stringify(suggestion)}?`;
     throw new ManagedByError("ERR_UNKNOWN_RULE", "id", `no rule has the id ${JSON.stringify(id)}; ${hint}`);
   }
   return page;
-}
-
-/** Returns the nearest rule id, also for a name without its family. */
-function nearestRuleId(id: string): string | undefined {
-  const ids = (catalog.rules as { id: string }[]).map((rule) => rule.id);
-  const nameOf = (ruleId: string): string => ruleId.slice(ruleId.lastIndexOf("/") + 1);
-  const nearestName = nearest(nameOf(id), ids.map(nameOf));
-  return nearest(id, ids) ?? ids.find((ruleId) => nameOf(ruleId) === nearestName);
 }
 
 /** Returns the kinds with a `managedBy` field. A kind whose versions differ has several entries. */
@@ -181,6 +171,7 @@ function rulePages(): RulePage[] {
 
 export { ManagedByError };
 export type { ErrorCode } from "./error.js";
+export type * from "../generated/evaluation.js";
 export type * from "../generated/settings.js";
 export type * from "../generated/types.js";
 export type * from "./request.js";

@@ -1,8 +1,8 @@
 // Checks the writes of a client of @kubernetes/client-node.
 import { Observable, type RequestContext, ResponseContext, SelfDecodingBody } from "@kubernetes/client-node";
+import type { Verdict } from "../generated/evaluation.js";
 import type { Settings } from "../generated/settings.js";
-import type { Verdict } from "../generated/types.js";
-import { kinds, releasesWithManagedByOnByDefault, review } from "./api.js";
+import { kinds, releases as allReleases, releasesWithManagedByOnByDefault, review } from "./api.js";
 
 /** Options of a `WriteChecker`. */
 export interface WriteCheckerOptions {
@@ -178,8 +178,10 @@ export class WriteChecker {
       const list = enforcement === "deny" || upstream ? this.failures : this.warnings;
       list.push(`${write.method} ${write.path}: ${message}${releaseRange === undefined ? "" : ` (kube-apiserver ${releaseRange})`} [${rule}]`);
     }
-    const newest = verdict.releases?.findLast((release) => !release.verdict.allowed)?.verdict;
-    return newest === undefined ? undefined : denialOf(newest, { group, kind, name });
+    const denials = verdict.releaseVerdicts?.filter(({ allowed }) => !allowed) ?? [];
+    const newest = allReleases().findLast((release) => denials.some((denial) => denial.releases.includes(release)));
+    const denial = denials.find((shared) => shared.releases.includes(newest ?? ""));
+    return denial === undefined ? undefined : denialOf(denial, { group, kind, name });
   }
 
   #addNotEvaluated(write: Write, reason: string): void {

@@ -41,7 +41,7 @@ export interface AdmissionReview {
 /** Options of `review`. */
 export interface ReviewOptions {
   /**
-   * Kubernetes releases to evaluate, as for `lint`. A denial of any of them is a denial, the verdict gets `releases`, and rules that are `off`
+   * Kubernetes releases to evaluate, as for `lint`. A denial of any of them is a denial, the verdict gets `releaseVerdicts`, and rules that are `off`
    * in `rules()` deny as in `lint`.
    */
   releases?: string;
@@ -56,7 +56,7 @@ export interface LintOptions {
   groups?: string[];
   /**
    * Kubernetes releases to evaluate, as for `--kubernetes` of the command line: `1.36`, `1.31-1.33`, `1.32+`, `1.33.4,1.36.3` or `all`. A
-   * denial of any of them is a denial, and each object gets `releases`.
+   * denial of any of them is a denial, and each verdict gets `releaseVerdicts`.
    */
   releases?: string;
 }

@@ -1,4 +1,4 @@
-import type { LintResponse, ReleaseVerdict, ReplayTotals, Verdict } from "../generated/types.js";
+import type { LintResponse, ReplayTotals } from "../generated/types.js";
 import type { LintResult, ReplaySummary, Summary } from "./summary.js";
 
 /** Summarizes counts. An empty input is not ok. */
@@ -6,18 +6,8 @@ function summary(total: number, evaluated: number, denied: number, errors: numbe
   return { ok: total > 0 && denied === 0 && errors === 0, evaluated, denied, errors };
 }
 
-/** Shares the verdict of consecutive releases with equal verdicts. */
-export function shareVerdicts(releases: ReleaseVerdict[] = []): void {
-  releases.forEach((release, index) => {
-    release.verdict ??= releases[index - 1]?.verdict as Verdict;
-  });
-}
-
-/** Completes a result of `lint` or `diff`: shares verdicts, and adds the summary. */
+/** Adds the summary to a result of `lint` or `diff`. */
 export function completeResult(result: LintResponse): LintResult {
-  for (const { releases } of result.objects) {
-    shareVerdicts(releases);
-  }
   const denied = result.objects.filter(({ verdict }) => !verdict.allowed);
   return { ...result, summary: summary(result.objects.length, result.objects.length, denied.length, result.errors.length) };
 }

@@ -1,5 +1,5 @@
 // Determines who answers a request that the policy denies: kube-apiserver validates Jobs and CronJobs before it calls the policy.
-import { type AdmissionRequest, explain, type Finding, releasesWithManagedByOnByDefault, type Verdict } from "managed-by/web";
+import { type AdmissionRequest, type Evaluation, explain, type Finding, releasesWithManagedByOnByDefault } from "managed-by/web";
 import { SETTINGS } from "./evaluation.js";
 
 /** Who answers a denied request. */
@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** Returns who answers a request on a release. Stored objects are not requests. */
-export function answerOf(request: AdmissionRequest, verdict: Verdict, isStored: boolean, release: string): Answer {
+export function answerOf(request: AdmissionRequest, verdict: Evaluation, isStored: boolean, release: string): Answer {
   const upstream = verdict.findings.filter(({ enforcement, rule }) => enforcement === "deny" && explain(rule).upstream);
   if (verdict.allowed || isStored || request.kind.group !== "batch" || upstream.length === 0) {
     return {};

@@ -1,5 +1,5 @@
 // Evaluates the input in a worker, so that typing is not delayed.
-import { type Cursor, type Evaluation, Evaluator } from "./evaluation.js";
+import { type Cursor, type InputEvaluation, Evaluator } from "./evaluation.js";
 import type { Input } from "./input.js";
 import { loadModule } from "./module.js";
 
@@ -8,7 +8,7 @@ export interface EvaluationRequest {
   cursor: Cursor;
 }
 
-export type EvaluationResponse = { kind: "evaluation"; evaluation: Evaluation } | { kind: "not-loaded" | "failed"; message: string };
+export type EvaluationResponse = { kind: "evaluation"; evaluation: InputEvaluation } | { kind: "not-loaded" | "failed"; message: string };
 
 const evaluator = new Evaluator();
 const loaded = loadModule();

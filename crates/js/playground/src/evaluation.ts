@@ -1,11 +1,14 @@
 // Evaluates the input with the package, one document at a time.
-import { type AdmissionRequest, diff, type DiffOptions, type Finding, lint, type LintOptions, type LintResult, type ObjectVerdict, type Position, review, validateSettings } from "managed-by/web";
+import { type AdmissionRequest, diff, type DiffOptions, type Finding as PackageFinding, lint, type LintOptions, type LintResult, type Position, review, validateSettings } from "managed-by/web";
 import { documentAt, documentsOf, type YamlDocument } from "./documents.js";
 import type { Input } from "./input.js";
-import { outcomeOf, verdictOf } from "./verdict.js";
+import { type EvaluatedObject, outcomeOf, verdictOf } from "./verdict.js";
 
 /** Editors of the page. */
 export type EditorId = "object" | "oldObject" | "settings";
+
+/** A finding with its position in the text. */
+export type Finding = PackageFinding & { position?: Position | undefined };
 
 /** Problem that prevents the evaluation of a part of the input. */
 export interface InputProblem {
@@ -36,8 +39,8 @@ export interface Entry {
   ordinal: number;
 }
 
-/** Evaluation of an input. Long lists are cut, because the page would need time for them while the user types. */
-export interface Evaluation {
+/** InputEvaluation of an input. Long lists are cut, because the page would need time for them while the user types. */
+export interface InputEvaluation {
   /** Objects in the order of the text, at most `MAX_LISTED`. If there are more, `Allowed` ones are omitted, except the current one. */
   entries: Entry[];
   /** Number of all objects with each outcome. */
@@ -47,7 +50,7 @@ export interface Evaluation {
   /** Entry at the cursor, if there is one. */
   current?: Entry;
   /** Verdict of the current entry for the selected release, unless it is not evaluated. */
-  verdict?: ObjectVerdict;
+  verdict?: EvaluatedObject;
   /** Problems in all editors. */
   problems: InputProblem[];
 }
@@ -77,7 +80,7 @@ export class Evaluator {
   /** Keys of the objects in a document. */
   #objectKeys = new Map<string, string[]>();
 
-  evaluate(input: Input, cursor: Cursor): Evaluation {
+  evaluate(input: Input, cursor: Cursor): InputEvaluation {
     const { valid, problems } = validateSettings(input.settings);
     if (!valid) {
       return { entries: [], counts: {}, findings: [], problems: problems.map(({ position, message }) => ({ editor: "settings", position: position ?? START, message })) };
@@ -92,12 +95,12 @@ export class Evaluator {
     return limitLists(this.#evaluateDocuments(input, cursor));
   }
 
-  #evaluateDocuments(input: Input, cursor: Cursor): Evaluation {
+  #evaluateDocuments(input: Input, cursor: Cursor): InputEvaluation {
     const documents = documentsOf(input.object);
     const oldTextOf = input.operation === "create" ? () => "" : this.#pairWithOld(input, documents);
     const at = documentAt(documents, cursor.position);
     const results = new Map<string, DocumentResult>();
-    const evaluation: Evaluation = { entries: [], counts: {}, findings: [], problems: input.operation === "create" ? [] : problemsOfOld(input) };
+    const evaluation: InputEvaluation = { entries: [], counts: {}, findings: [], problems: input.operation === "create" ? [] : problemsOfOld(input) };
     documents.forEach((document, index) => {
       const oldText = oldTextOf(document);
       const key = `${oldText}\0${document.text}`;
@@ -118,7 +121,7 @@ export class Evaluator {
         const evaluated = response.objects[current.ordinal];
         if (evaluated !== undefined && current.outcome !== "Not evaluated") {
           const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
-          evaluation.verdict = { ...evaluated, verdict: { ...verdict, findings: current.findings } };
+          evaluation.verdict = { ...evaluated, verdict };
         }
       }
     });
@@ -159,9 +162,9 @@ export const MAX_LISTED = 100;
 const MAX_FINDINGS = 500;
 
 /** Counts the objects, and cuts long lists. */
-function limitLists(evaluation: Evaluation): Evaluation {
+function limitLists(evaluation: InputEvaluation): InputEvaluation {
   const { entries, current, problems } = evaluation;
-  const counts: Evaluation["counts"] = {};
+  const counts: InputEvaluation["counts"] = {};
   for (const { outcome } of entries) {
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
@@ -174,7 +177,7 @@ function limitLists(evaluation: Evaluation): Evaluation {
 /** Namespace of objects without one. */
 const NAMESPACE = "default";
 
-type Response = Pick<LintResult, "errors" | "objects" | "unsupported">;
+type Response = Pick<LintResult, "errors" | "unsupported"> & { objects: EvaluatedObject[] };
 
 /** Returns the request in an AdmissionReview, as PolicyServer logs it. */
 function requestIn(text: string): AdmissionRequest | undefined {
@@ -193,7 +196,7 @@ function evaluateDocument(input: Input, oldText: string, text: string): Response
   // It contains the operation, the user and both objects.
   const request = requestIn(text);
   if (request !== undefined) {
-    return { objects: [{ request, verdict: review(request, input.settings) }], errors: [], unsupported: [] };
+    return { objects: [{ request, verdict: review(request, input.settings), positions: {} }], errors: [], unsupported: [] };
   }
   const groups = input.groups.split(",").map((group) => group.trim());
   const shared: LintOptions = { namespace: NAMESPACE, username: input.username.trim(), groups: groups.filter((group) => group !== "") };
@@ -206,13 +209,7 @@ function evaluateDocument(input: Input, oldText: string, text: string): Response
   };
   // The policy's verdict, and that of each release.
   const [result, all] = [evaluate(shared), evaluate({ ...shared, releases: "all" })];
-  result.objects.forEach((evaluated, index) => {
-    const releases = all.objects[index]?.releases;
-    if (releases !== undefined) {
-      evaluated.releases = releases;
-    }
-  });
-  return result;
+  return { ...result, objects: result.objects.map((evaluated, index) => ({ ...evaluated, byRelease: all.objects[index]?.verdict })) };
 }
 
 function problemsOfOld({ oldObject, settings }: Input): InputProblem[] {
@@ -229,7 +226,8 @@ function summarize({ objects, errors, unsupported }: Response, input: Input): Do
       return { ...about, outcome: "Not evaluated", message: reason, findings: [], isIncomplete: true };
     }
     const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
-    return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings: verdict.findings, isIncomplete: verdict.unchecked.length > 0 };
+    const findings = verdict.findings.map((finding) => ({ ...finding, position: evaluated.positions[finding.path] }));
+    return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings, isIncomplete: verdict.unchecked.length > 0 };
   });
   for (const kind of unsupported) {
     entries.push({ kind, name: "", isStatus: false, outcome: "Not evaluated", message: `The policy does not support ${kind}: it allows the object, with a warning.`, findings: [], isIncomplete: true });

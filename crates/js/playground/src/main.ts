@@ -5,7 +5,7 @@ import { type AdmissionRequest, explain, kinds, releaseRange, releases, rules, s
 import { schemaCompletionSource } from "./completion.js";
 import { byId } from "./dom.js";
 import { Editor, type Listeners } from "./editor.js";
-import { type EditorId, type Entry, type Evaluation, SETTINGS } from "./evaluation.js";
+import { type EditorId, type Entry, type InputEvaluation, SETTINGS } from "./evaluation.js";
 import { EvaluationClient } from "./evaluation-client.js";
 import type { EvaluationResponse } from "./evaluation-worker.js";
 import { EXAMPLES, fillExamples } from "./examples.js";
@@ -54,7 +54,7 @@ const replayView = new ReplayView((step) => {
 });
 const client = new EvaluationClient(() => ({ input: readInput(), cursor: { position: editors.object.cursor, ordinal } }), showResponse);
 fillReleases();
-let evaluation: Evaluation = { entries: [], counts: {}, findings: [], problems: [] };
+let evaluation: InputEvaluation = { entries: [], counts: {}, findings: [], problems: [] };
 /** Index of the displayed object in the document at the cursor. */
 let ordinal = 0;
 /** True if the next evaluation scrolls to its first finding. */

@@ -1,10 +1,10 @@
 // The result panel: objects, verdict, kubectl output, findings with their rules and releases.
-import { explain, type Finding, type ObjectVerdict, releaseRange, type Verdict } from "managed-by/web";
-import { type Entry, type Evaluation, MAX_LISTED, type Outcome } from "./evaluation.js";
+import { explain, releaseRange, releases as allReleases, type Unchecked, type Verdict } from "managed-by/web";
+import { type Entry, type Finding, type InputEvaluation, MAX_LISTED, type Outcome } from "./evaluation.js";
 import { h, inlineMarkdown, markdown } from "./dom.js";
 import { type Answer, answerOf } from "./answer.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
-import { outcomeOf } from "./verdict.js";
+import { type EvaluatedObject, outcomeOf, verdictOf } from "./verdict.js";
 
 export interface Actions {
   /** Shows the position of a finding in the editor. */
@@ -23,9 +23,9 @@ const SITE = "https://managed-by-policy.github.io/managed-by-policy";
 const CODES: Record<number, string> = { 400: "Bad Request", 403: "Forbidden", 422: "Invalid" };
 
 /** Fills the result panel. Returns the text for screen readers. */
-export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, release: string, actions: Actions): string {
-  const { verdict: evaluated } = evaluation;
-  if (evaluated === undefined) {
+export function showEvaluation(parent: HTMLElement, evaluation: InputEvaluation, release: string, actions: Actions): string {
+  const { verdict: evaluated, current } = evaluation;
+  if (evaluated === undefined || current === undefined) {
     return showNoVerdict(parent, evaluation, actions);
   }
   const { verdict } = evaluated;
@@ -41,16 +41,16 @@ export function showEvaluation(parent: HTMLElement, evaluation: Evaluation, rele
     terminal(evaluated, answer),
     ...(evaluated.note === undefined ? [] : [h("p", { class: "subject" }, `Note: ${evaluated.note}.`)]),
     ...problems(evaluation, actions),
-    ...notEvaluated(verdict),
-    findings(verdict.findings, actions),
+    ...notEvaluated(verdict.unchecked),
+    findings(current.findings, actions),
     ...audit(verdict),
   );
-  const count = verdict.findings.length;
+  const count = current.findings.length;
   const text = `${outcome === "Warned" ? "Allowed with a warning" : outcome}${isIncomplete ? ", not completely evaluated" : ""}`;
   return `${overall === undefined ? text : `${overall}: ${summaryOf(evaluation)} This object: ${text.toLowerCase()}`}. ${count === 0 ? "No findings." : count === 1 ? "One finding." : `${count} findings.`}`;
 }
 
-function showNoVerdict(parent: HTMLElement, evaluation: Evaluation, actions: Actions): string {
+function showNoVerdict(parent: HTMLElement, evaluation: InputEvaluation, actions: Actions): string {
   const { current } = evaluation;
   const [outcome, text] =
     current?.outcome === "Not evaluated"
@@ -84,12 +84,12 @@ function fillPanel(parent: HTMLElement, ...children: HTMLElement[]): void {
   }
 }
 
-function totalOf({ counts }: Evaluation): number {
+function totalOf({ counts }: InputEvaluation): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Returns the outcome of all objects, if there are several: the worst one. */
-function overallOutcome(evaluation: Evaluation): string | undefined {
+function overallOutcome(evaluation: InputEvaluation): string | undefined {
   const { counts, entries, problems } = evaluation;
   if (totalOf(evaluation) < 2) {
     return undefined;
@@ -103,7 +103,7 @@ function overallOutcome(evaluation: Evaluation): string | undefined {
 }
 
 /** Summarizes the outcomes of several objects: `3 objects: 1 denied, 2 allowed.` */
-function summaryOf(evaluation: Evaluation): string {
+function summaryOf(evaluation: InputEvaluation): string {
   const texts = (["Denied", "Warned", "Allowed", "Not evaluated", "Invalid input"] as const).flatMap((outcome) => {
     const count = evaluation.counts[outcome] ?? 0;
     return count === 0 ? [] : [`${count.toLocaleString("en")} ${outcome.toLowerCase()}`];
@@ -114,7 +114,7 @@ function summaryOf(evaluation: Evaluation): string {
 const OVERALL_CLASSES: Record<string, string> = { Denied: "denied", Allowed: "allowed", "Allowed with warnings": "warned" };
 
 /** Shows the outcome of all objects in the input, and lists them, if there are several. Long lists omit the `Allowed` ones, except the current one. */
-function entryList(evaluation: Evaluation, actions: Actions): HTMLElement[] {
+function entryList(evaluation: InputEvaluation, actions: Actions): HTMLElement[] {
   const { entries, current } = evaluation;
   const overall = overallOutcome(evaluation);
   if (overall === undefined) {
@@ -146,7 +146,7 @@ interface HeadlineOptions {
   isOne: boolean;
 }
 
-function headline(outcome: string, evaluated: ObjectVerdict, { release, answer, isIncomplete, isOne }: HeadlineOptions): HTMLElement {
+function headline(outcome: string, evaluated: EvaluatedObject, { release, answer, isIncomplete, isOne }: HeadlineOptions): HTMLElement {
   const { kind, operation, subResource, name, namespace } = { namespace: "", name: "", ...evaluated.request };
   const what = subResource === "status" ? "Status update" : operation === "CREATE" ? "Create" : "Update";
   const { code, auditAnnotations, warnings } = evaluated.verdict;
@@ -156,7 +156,7 @@ function headline(outcome: string, evaluated: ObjectVerdict, { release, answer, 
   const word = outcome === "Denied" ? "Denied" : "Allowed";
   const controller = auditAnnotations["controller"];
   const run = controller === undefined ? "" : ` Delegated to ${controller}.`;
-  const evaluatedAs = evaluated.releases?.some((entry) => entry.release === release) === true ? `for Kubernetes ${release}` : "by the policy with these settings";
+  const evaluatedAs = evaluated.byRelease !== undefined && allReleases().includes(release) ? `for Kubernetes ${release}` : "by the policy with these settings";
   return h(
     "div",
     { class: `headline ${outcome.toLowerCase()}` },
@@ -167,7 +167,7 @@ function headline(outcome: string, evaluated: ObjectVerdict, { release, answer, 
   );
 }
 
-function terminal(evaluated: ObjectVerdict, answer: Answer): HTMLElement {
+function terminal(evaluated: EvaluatedObject, answer: Answer): HTMLElement {
   const lines = transcript(evaluated.request, evaluated.verdict, answer, evaluated.stored);
   const pre = h("pre", { tabindex: 0, role: "region", "aria-label": "What kubectl prints" });
   for (const { kind, text } of lines) {
@@ -182,7 +182,7 @@ function section(title: string, ...children: (Node | string)[]): HTMLElement {
 
 const EDITORS = { object: "object", oldObject: "old object", settings: "settings" };
 
-function problems(evaluation: Evaluation, actions: Actions): HTMLElement[] {
+function problems(evaluation: InputEvaluation, actions: Actions): HTMLElement[] {
   if (evaluation.problems.length === 0) {
     return [];
   }
@@ -194,7 +194,7 @@ function problems(evaluation: Evaluation, actions: Actions): HTMLElement[] {
 }
 
 /** Lists the parts of a request that were not evaluated. */
-function notEvaluated({ unchecked }: Verdict): HTMLElement[] {
+function notEvaluated(unchecked: Unchecked[]): HTMLElement[] {
   if (unchecked.length === 0) {
     return [];
   }
@@ -248,11 +248,12 @@ function messageOf(finding: Finding): string {
   return releaseRange === undefined ? text : `${text} (kube-apiserver ${releaseRange} denies it)`;
 }
 
-function releases(evaluated: ObjectVerdict, selected: string, actions: Actions): HTMLElement[] {
-  if (evaluated.releases === undefined) {
+function releases(evaluated: EvaluatedObject, selected: string, actions: Actions): HTMLElement[] {
+  if (evaluated.byRelease === undefined) {
     return [];
   }
-  const cells = evaluated.releases.map(({ release, verdict }) => {
+  const cells = allReleases().map((release) => {
+    const verdict = verdictOf(evaluated, release);
     const outcome = outcomeOf(verdict);
     const text = { Allowed: "passes", Warned: "warns", Denied: "denies" }[outcome];
     const title = verdict.message ?? verdict.warnings.join("\n");

@@ -19,12 +19,13 @@ pub(crate) use merge::{MergedFinding, merge_findings};
 
 /// Result of evaluating a request under one or several releases. [`evaluate`](crate::evaluate) returns it.
 ///
-/// Serializes `allowed`, `code`, `message`, `warnings` and `auditAnnotations` of the verdict, `findings`, `unchecked`, and
-/// `releaseVerdicts` if the caller chose the releases.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// In JSON, the members of the verdict are its own.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Evaluation {
     /// The verdict. With several releases, the request is denied if any release denies it, and the message lists the errors of all
     /// releases.
+    #[serde(flatten)]
     pub verdict: Verdict,
     /// Findings, in the order of the rules.
     pub findings: Vec<Finding>,
@@ -32,35 +33,33 @@ pub struct Evaluation {
     pub unchecked: Vec<Unchecked>,
     /// Verdicts of the evaluated releases, oldest first. Releases with equal verdicts and findings share an entry. Empty if the caller
     /// passed no releases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub release_verdicts: Vec<ReleaseVerdict>,
 }
 
 /// Verdict that several releases share.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ReleaseVerdict {
     /// Releases with this verdict; never empty.
     pub releases: ReleaseSet,
     /// Verdict of the policy with `kubernetes_version` set to any of the releases.
+    #[serde(flatten)]
     pub verdict: Verdict,
 }
 
 /// Finding of one rule on one field.
 #[derive(Clone, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Finding {
     /// The rule; in JSON its id, as accepted by `explain`.
     #[serde(serialize_with = "json::serialize_rule_id")]
-    #[cfg_attr(feature = "typescript", ts(type = "RuleId"))]
     pub rule: &'static Rule,
     /// The enforcement of the rule: deny or warn.
     #[serde(serialize_with = "json::serialize_enforcement")]
-    #[cfg_attr(feature = "typescript", ts(type = "\"deny\" | \"warn\""))]
     pub enforcement: Enforcement,
     /// Path of the field from the object's root: `status.conditions[0].type`. For a missing field, the path it would have.
     pub path: String,
     /// The error type; in JSON the name that kube-apiserver uses: `Invalid value`, `Required value`, `Forbidden`, ...
     #[serde(rename = "type")]
-    #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub error_type: ErrorType,
     /// The whole error in kube-apiserver's format: path, type, value, detail.
     pub message: String,
@@ -68,24 +67,15 @@ pub struct Finding {
     pub detail: String,
     /// The suggested value for the path; `detail` contains it too.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "typescript", ts(optional))]
     pub suggestion: Option<String>,
     /// True if kube-apiserver reports the same error.
     #[serde(rename = "upstream")]
     pub is_upstream: bool,
     /// Releases with the finding: set if each release is evaluated, or if no version is set and the releases differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<Vec<String>>"))]
+    #[serde(flatten, serialize_with = "json::serialize_range")]
     pub releases: Option<ReleaseSet>,
     /// The error of each release, oldest first, if the messages differ; the finding itself has the message of the newest release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "typescript",
-        ts(
-            optional,
-            type = "Array<{ releases: Array<string>, type: string, message: string, detail: string }>"
-        )
-    )]
     pub messages: Vec<ReleaseMessage>,
 }
 
@@ -215,20 +205,6 @@ impl Evaluation {
         matching.fold(ReleaseSet::default(), |set, v| set.union(v.releases))
     }
 
-    /// Returns the result of one of the evaluated releases, as if the settings chose it.
-    pub fn for_release(&self, release: Release) -> Option<Self> {
-        let mut verdicts = self.release_verdicts.iter();
-        let shared = verdicts.find(|shared| shared.releases.contains(release))?;
-        let findings = self.findings.iter();
-        Some(Self {
-            findings: findings
-                .filter_map(|finding| finding.for_release(release))
-                .collect(),
-            unchecked: self.unchecked.clone(),
-            ..Self::uniform(shared.verdict.clone(), None)
-        })
-    }
-
     /// Returns true if there is nothing to report: everything was evaluated, without findings.
     pub fn is_empty(&self) -> bool {
         self.verdict.decision.is_allowed()
@@ -247,25 +223,6 @@ impl Finding {
         }
         let messages = self.messages.iter();
         messages.map(|m| (m.releases, &*m.message)).collect()
-    }
-
-    fn for_release(&self, release: Release) -> Option<Self> {
-        self.releases.filter(|all| all.contains(release))?;
-        let mut messages = self.messages.iter();
-        let own = messages.find(|message| message.releases.contains(release));
-        let own = own.map(|own| (own.error_type, &own.message, &own.detail));
-        let (error_type, message, detail) =
-            own.unwrap_or((self.error_type, &self.message, &self.detail));
-        Some(Self {
-            path: self.path.clone(),
-            error_type,
-            message: message.clone(),
-            detail: detail.clone(),
-            suggestion: self.suggestion.clone(),
-            releases: None,
-            messages: Vec::new(),
-            ..*self
-        })
     }
 
     /// Returns true if the finding is about the name of a field, and not about its value. Then the suggestion replaces the name.
