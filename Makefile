@@ -452,9 +452,8 @@ book: $(MDBOOK) ## Build the documentation in target/book/html; fail on broken l
 target/tools/bin/mdbook:
 	cargo install --quiet --locked --root target/tools --no-default-features --features search mdbook@0.5.4
 
-record-demo: annotated-policy.wasm annotated-pods-policy.wasm # Record the demo in README.md and docs/tasks/roll-out.md in a real cluster (same requirements as `make e2e ONLY=kubewarden`)
+record-demo: annotated-policy.wasm annotated-pods-policy.wasm # Record the denial in README.md in a real cluster (same requirements as `make e2e ONLY=kubewarden`)
 	@RECORD=1 FILTER='^readme: ' e2e/run kubewarden
-	@echo "If a test reports that its text differs, redraw docs/pictures/first-screen.svg with the new date and versions."
 
 .PHONY: help clean
 help: ## List the targets

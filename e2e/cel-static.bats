@@ -1,8 +1,8 @@
-# Tests ValidatingAdmissionPolicies that kube-apiserver 1.37 loads from files, as in docs/tasks/load-from-files.md.
+# Tests ValidatingAdmissionPolicies that kube-apiserver 1.37 loads from files, as in docs/explanation/outages.md.
 load lib
 
 API_SERVER=kube-apiserver-1.37.1
-PAGE=$ROOT/docs/tasks/load-from-files.md
+PAGE=$ROOT/docs/explanation/outages.md
 
 setup_file() {
   require_programs helm etcd "$API_SERVER" kubectl jq openssl curl python3

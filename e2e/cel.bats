@@ -26,7 +26,7 @@ dry_run() { job worker "$DELEGATED" | as_ana create --dry-run=server -f -; }
 
 @test "a typo is denied, and a valid Job is created" {
   local shown
-  shown=$(grep --only-matching 'The jobs "pi" is invalid: .*' "$ROOT/docs/tasks/run-without-outages.md")
+  shown=$(grep --only-matching 'The jobs "pi" is invalid: .*' "$ROOT/docs/explanation/outages.md")
   denied "$shown" as_ana create --dry-run=server -f - <<<"$(job pi "$TYPO")"
   assert_prints 'no known controller has this name' as_ana create -f - <<<"$(job pi "$TYPO")"
   # The API server evaluates CEL before it calls a webhook: here one without a server, which would reject every Job.

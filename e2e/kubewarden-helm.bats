@@ -140,7 +140,7 @@ helm_test() {
 }
 
 @test "rollback: to the previous module" {
-  eval "$(page_command roll-back 'helm rollback ')"
+  eval "$(page_command upgrade 'helm rollback ')"
   wait_rollout
   wait_active
   kubectl get clusteradmissionpolicy managed-by -o jsonpath='{.spec.module}' | grep "v$VERSION$"
@@ -150,7 +150,7 @@ helm_test() {
 @test "upgrade: from protect to monitor, which Kubewarden rejects for an existing policy" {
   assert_fails_with "field cannot transition from protect to monitor" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {mode: monitor}'
   echo "{role: management, mode: monitor}" >my-values.yaml
-  eval "$(page_command roll-back 'helm upgrade managed-by ')"
+  eval "$(page_command upgrade 'helm upgrade managed-by ')"
   wait_active
   prints_exactly "managed-by-monitor monitor" policies
   retry accepted
@@ -184,7 +184,7 @@ helm_test() {
   retry denied
 }
 
-# docs/tasks/roll-back.md
+# docs/tasks/upgrade.md
 @test "GitOps: without pruning, both policies stay active after a change of the mode; with pruning, one does; the emergency exit deletes all" {
   helm uninstall managed-by --ignore-not-found
   sync() {
@@ -201,7 +201,7 @@ helm_test() {
   wait_active
   prints_exactly $'managed-by protect\nmanaged-by-monitor monitor' policies
   denied
-  eval "$(page_command roll-back 'kubectl delete clusteradmissionpolicy ')"
+  eval "$(page_command upgrade 'kubectl delete clusteradmissionpolicy ')"
   retry accepted
   sync protect --set mode=protect
   PRUNE=(--prune --selector=app.kubernetes.io/instance=managed-by --prune-allowlist=policies.kubewarden.io/v1/ClusterAdmissionPolicy)
@@ -213,7 +213,7 @@ helm_test() {
   retry prints_exactly "managed-by protect" policies
   wait_active
   retry denied
-  eval "$(page_command roll-back 'kubectl delete clusteradmissionpolicies,')"
+  eval "$(page_command upgrade 'kubectl delete clusteradmissionpolicies,')"
   retry accepted
   retry prints_exactly "" webhooks
   kubectl delete -f protect.yaml --ignore-not-found
@@ -241,7 +241,7 @@ helm_test() {
     --set 'flowSchema.enabled=true,flowSchema.groups={tenants},namespaceAdmins.groups={team-a-admins}'
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
   retry prints_exactly "managed-by" eval "kubectl get flowschemas,networkpolicies -A -o json | jq -r '.items[].metadata.name' | grep managed | uniq"
-  eval "$(page_command roll-back 'helm uninstall ')"
+  eval "$(page_command upgrade 'helm uninstall ')"
   owned() { kubectl get clusteradmissionpolicies,policyservers,clusterroles,clusterrolebindings,roles,rolebindings,configmaps,networkpolicies,flowschemas,prioritylevelconfigurations,secrets,poddisruptionbudgets,deployments \
     -A -l app.kubernetes.io/instance=managed-by -o name; }
   retry prints_exactly "" owned
@@ -251,5 +251,5 @@ helm_test() {
   kubectl get policyserver default
   kubectl delete clusteradmissionpolicy other
   retry accepted
-  retry prints_exactly "" eval "$(page_command roll-back 'kubectl get validatingwebhookconfigurations ')"
+  retry prints_exactly "" eval "$(page_command upgrade 'kubectl get validatingwebhookconfigurations ')"
 }

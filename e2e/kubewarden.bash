@@ -89,10 +89,10 @@ patch_manifest() {
   done
   printf '%s\n' "$text"
 }
-# Waits until the policies are active, with the command from the README: wait_active [LIMIT [ARGUMENT...]]
+# Waits until the policies are active, with the command from docs/tasks/upgrade.md: wait_active [LIMIT [ARGUMENT...]]
 wait_active() {
   local command
-  command=$(grep --max-count=1 '^kubectl wait --for=condition=PolicyActive' "$ROOT/README.md")
+  command=$(page_command upgrade 'kubectl wait --for=condition=PolicyActive')
   ${command/5m/${1:-1m}} "${@:2}"
 }
 # Installs or upgrades the chart with ci/VALUES-values.yaml: install_chart VALUES [ARGUMENT...]
@@ -141,26 +141,20 @@ report_results() {
     jq -r --arg kind "$2" --arg name "$3" '.items[] | select(.scope.kind == $kind and .scope.name == $name) | .results[] | [.result, .severity, .category, .message // ""] | join(" | ")'
 }
 
-# Runs the commands between two markers of a page, and compares the output with the page, ignoring ages: assert_transcript MARKER
-# With RECORD=1 (`make record-demo`), updates the page instead, and the date and versions in the picture.
+# Runs the commands between two markers of the README, and compares the output with the README: assert_transcript MARKER
+# With RECORD=1 (`make record-demo`), updates it instead.
 assert_transcript() {
-  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" "$ROOT/docs/tasks/roll-out.md" | grep -vE '^(<!--.*|```.*|)$' >expected
+  sed -n "/<!-- $1 -->/,/<!-- \/$1 -->/p" "$ROOT/README.md" | grep -vE '^(<!--.*|```.*|)$' >expected
   grep '^\$ ' expected | while read -r _ command; do
     echo "\$ $command"
-    # The page shows the Job after 15 s.
-    if [[ ${RECORD:-} && $command == "kubectl get jobs"* ]]; then sleep 15; fi
     eval "$command" 2>&1 </dev/null || true
   done >printed
-  if [[ ${RECORD:-} ]]; then record_transcript "$1"; else diff <(strip_ages expected) <(strip_ages printed); fi
+  if [[ ${RECORD:-} ]]; then record_transcript "$1"; else diff expected printed; fi
 }
 record_transcript() {
   { printf '\n```text\n'; cat printed; printf '```\n\n'; } >block
-  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md" "$ROOT/docs/tasks/roll-out.md"
-  local versions
-  versions="kube-apiserver Kubernetes $(kubectl version -o json | jq -r .serverVersion.gitVersion) and $(policy-server --version | sed -n 1p)"
-  sed -i "s/>Recorded on .*</>Recorded on $(date +%F) with $versions.</" "$ROOT/docs/pictures/first-screen.svg"
+  sed -i -e "/<!-- $1 -->/r block" -e "/<!-- $1 -->/,/<!-- \/$1 -->/{/<!-- /!d}" "$ROOT/README.md"
 }
-strip_ages() { sed -E 's/[0-9]+s$//; s/ +/ /g; s/ $//' "$1"; }
 
 # Prints the name of a policy's webhook without `.kubewarden.admission`. Kubewarden's prefixes are different since 1.37.2: webhook_name POLICY [NAMESPACE]
 webhook_name() {

@@ -15,34 +15,19 @@ teardown_file() { stop_all; }
 setup() { mkdir -p "$RUN/tests" && cd "$RUN/tests"; }
 teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
 
-@test "readme: without the policy, no controller ever runs the Job with the typo" {
+@test "readme: with its commands, the Job with the typo is denied" {
   remove_policies
   kubectl create namespace team-a
-  sed -n '/^cat > pi.yaml <<EOF$/,/^EOF$/p' "$ROOT/README.md" | bash
-  assert_transcript without
-  # The Job controller reconciles a Job that is created later, but not this one.
-  kubectl create job later --image=e2e -n default
-  retry prints_exactly 1 kubectl get job later -n default -o 'jsonpath={.status.active}'
-  prints_exactly '{}' kubectl get job pi -n team-a -o 'jsonpath={.status}'
-  kubectl delete job pi -n team-a
-}
-@test "readme: in mode monitor, the Job is created" {
-  eval "$(readme_command install)"
-  wait_active
-  assert_transcript monitor
-}
-@test "readme: in mode protect, the Job is denied" {
-  eval "$(readme_command upgrade)"
+  sed -n '/^ *# pi.yaml$/,/```/{/```/!p}' "$ROOT/docs/tutorials/first-policy.md" | sed 's/namespace: tutorial/namespace: team-a/' >pi.yaml
+  eval "$(readme_command install) --set mode=protect"
   wait_active
   wait_rollout
-  assert_transcript protect
-}
-@test "readme: the error suggests the right name" {
+  kubectl create rolebinding ana --clusterrole=edit --user=ana -n team-a
   KUBECONFIG=$(kubeconfig cluster ana) assert_transcript with
 }
-# docs/tasks/roll-back.md
+# docs/tasks/upgrade.md
 @test "readme: the policy is uninstalled, and nothing is checked" {
-  eval "$(sed -n 's/.*`\(helm uninstall [^`]*\)`.*/\1/p' "$ROOT/README.md" | head -1)"
+  eval "$(page_command upgrade 'helm uninstall managed-by')"
   retry assert_prints created dry_run_job team-a ana typo "$TYPO"
 }
 
@@ -345,7 +330,7 @@ add_rule() {
   run_audit_scanner team-audit
   assert_prints 'error | medium' report_results team-audit Job typo
 }
-# docs/explanation/parity.md
+# docs/explanation/how-it-works.md
 @test "audit: the result is fail for Jobs that failed before 1.31, without FailureTarget" {
   wait_rollout
   kubectl create namespace team-old

@@ -79,7 +79,7 @@ NONE='.["valid denied"] == 0 and .["invalid accepted"] == 0'
   mkdir "$RUN/policies"
   render_chart cluster management --set webhook.enabled=false,policy.enabled=false,cel.enabled=true,cel.static=true |
     jq -c 'select(.kind | startswith("ValidatingAdmission"))' | sed 's/^/---\n/' >"$RUN/policies/managed-by.yaml"
-  sed -n '/^   apiVersion: apiserver.config.k8s.io/,/^   ```/{/```/d; s/^   //; p}' "$ROOT/docs/tasks/load-from-files.md" | sed "s|/etc/kubernetes/admission/|$RUN/|" >"$RUN/admission.yaml"
+  sed -n '/^   apiVersion: apiserver.config.k8s.io/,/^   ```/{/```/d; s/^   //; p}' "$ROOT/docs/explanation/outages.md" | sed "s|/etc/kubernetes/admission/|$RUN/|" >"$RUN/admission.yaml"
   start_cluster static --authorization-mode=AlwaysAllow --admission-control-config-file="$RUN/admission.yaml"
   export KUBECONFIG=$RUN/static/kubeconfig
   kubectl create namespace team-a

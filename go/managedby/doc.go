@@ -2,7 +2,7 @@
 //
 // kube-apiserver validates the status that a controller writes to a Job. Its validation differs between releases and is internal to
 // k8s.io/kubernetes. This package runs managed-by-policy as a WebAssembly module, without cgo. Its verdicts and messages are
-// identical to those of kube-apiserver 1.30 to 1.37, except for a few known differences (docs/explanation/parity.md).
+// identical to those of kube-apiserver 1.30 to 1.37, except for a few known differences (docs/explanation/how-it-works.md).
 //
 //	policy, err := managedby.New(ctx)
 //	findings, err := policy.CheckStatusUpdate(ctx, old, new)

@@ -35,7 +35,7 @@ func TestModulesAreReleasedTogether(t *testing.T) {
 	if want := "github.com/managed-by-policy/managed-by-policy/go v" + Version + "\n"; !strings.Contains(string(manifest), want) {
 		t.Errorf("managedbyclient/go.mod does not require %s", want)
 	}
-	for _, guide := range []string{filepath.Join("..", "README.md"), filepath.Join("..", "..", "docs", "tutorials", "controller-test-go.md")} {
+	for _, guide := range []string{filepath.Join("..", "README.md"), filepath.Join("..", "..", "docs", "tutorials", "controller-test.md")} {
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Fatal(err)

@@ -105,7 +105,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// TestGuidesShowTheFailure compares the failure in docs/tutorials/controller-test-go.md and README.md with the printed one.
+// TestGuidesShowTheFailure compares the failure in docs/tutorials/controller-test.md and README.md with the printed one.
 func TestGuidesShowTheFailure(t *testing.T) {
 	start := metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 	running := job(runner, batchv1.JobStatus{StartTime: &start, Active: 1})
@@ -113,7 +113,7 @@ func TestGuidesShowTheFailure(t *testing.T) {
 	forgetful.Status.Conditions = forgetful.Status.Conditions[1:]
 	r := recorded.New(t.Context())
 	managedbytest.AssertStatusUpdate(r, running, forgetful, managedby.AllReleases())
-	for _, guide := range []string{filepath.Join("..", "..", "docs", "tutorials", "controller-test-go.md"), filepath.Join("..", "README.md")} {
+	for _, guide := range []string{filepath.Join("..", "..", "docs", "tutorials", "controller-test.md"), filepath.Join("..", "README.md")} {
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Skipf("needs the repository around the module: %v", err)
@@ -156,14 +156,14 @@ func TestGuideNamesTheVersions(t *testing.T) {
 	}
 }
 
-// TestFirstTestOfTheGuide follows docs/tutorials/controller-test-go.md: the "go mod edit" lines in docs/tasks/install.md, its file, which is
+// TestFirstTestOfTheGuide follows docs/tutorials/controller-test.md: the "go mod edit" lines in docs/tasks/install.md, its file, which is
 // examples/first/status_test.go with a mistake, and its fix.
 func TestFirstTestOfTheGuide(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs", "tutorials", "controller-test-go.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "tutorials", "controller-test.md"))
 	if err != nil {
 		t.Skipf("needs the repository around the module: %v", err)
 	}
@@ -174,7 +174,7 @@ func TestFirstTestOfTheGuide(t *testing.T) {
 	line, _, _ := strings.Cut(after, "\n```\n")
 	here, err := os.ReadFile(filepath.Join("examples", "first", "status_test.go"))
 	if err != nil || file+"\n" != strings.Replace(string(here), "\t\t"+line+"\n", "", 1) {
-		t.Fatalf("the first Go block of docs/tutorials/controller-test-go.md is not examples/first/status_test.go without the line in the second block: %v", err)
+		t.Fatalf("the first Go block of docs/tutorials/controller-test.md is not examples/first/status_test.go without the line in the second block: %v", err)
 	}
 
 	module := t.TempDir()

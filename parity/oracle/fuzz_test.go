@@ -110,7 +110,7 @@ func compare(t testing.TB, c *Case) {
 	}
 }
 
-// differs reports whether the policy's result intentionally differs from kube-apiserver's: see docs/explanation/parity.md.
+// differs reports whether the policy's result intentionally differs from kube-apiserver's: see docs/explanation/how-it-works.md.
 func differs(c *Case, upstream *ValidationResult) bool {
 	// The policy reports the first 100 errors of a rule.
 	if len(upstream.Errors) > 100 {

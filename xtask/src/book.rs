@@ -125,8 +125,12 @@ fn contents(summary: &str) -> Result<String> {
     for line in summary.lines() {
         writeln!(text, "{line}")?;
         if line.ends_with("(reference/rules.md)") {
-            for rule in rules::documented_rules() {
-                writeln!(text, "  - [{}](../{})", rule.id(), rule.page_path())?;
+            for family in rules::families() {
+                let name = family.first().map_or("", |rule| rules::family(rule));
+                writeln!(text, "  - [{name}]()")?;
+                for rule in family {
+                    writeln!(text, "    - [{}](../{})", rule.id(), rule.page_path())?;
+                }
             }
         } else if line.ends_with("(reference/cli.md)") {
             writeln!(text, "- [Command-line options](reference/cli-help.md)")?;

@@ -1,4 +1,4 @@
-//! Generates the tables of `docs/reference/conformance.md` from the reports in `go/conformance/reports/`.
+//! Generates the tables of `docs/reference/conformance.md` from the reports in `go/conformance/reports/` and from the profiles.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,6 +12,7 @@ use managed_by_testing::{read, root};
 use serde::Deserialize;
 
 use crate::generated::{Generated, replace_between_marks};
+use crate::profiles;
 
 const PAGE: &str = "docs/reference/conformance.md";
 const REPORTS: &str = "go/conformance/reports";
@@ -88,6 +89,7 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
     add_reports(Path::new(REPORTS), &mut reports)?;
     let page = replace_between_marks(&read(PAGE)?, "reports", &table(&reports)?)?;
     let page = replace_between_marks(&page, "findings", &findings(&reports)?)?;
+    let page = replace_between_marks(&page, "profiles", &profiles::sections()?)?;
     Ok(vec![Generated::new(PAGE, page)])
 }
 

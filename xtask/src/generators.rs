@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::generated::{self, Generated};
 use crate::{
     artifacthub, chart, chart_data, chart_values, conformance, deploy, kinds, policy_metadata,
-    profiles, rules, settings, status_guide,
+    rules, settings, status_guide,
 };
 
 /// Generates all files.
@@ -41,7 +41,6 @@ fn from_code() -> Result<Vec<Generated>> {
         policy_metadata::generated()?,
         artifacthub::generated()?,
         status_guide::generated()?,
-        profiles::generated()?,
         conformance::generated()?,
     ];
     Ok(generators.concat())
@@ -77,13 +76,12 @@ mod tests {
     /// `.gitattributes` marks the files that are generated completely. The others have handwritten parts.
     #[test]
     fn generated_files_are_marked() {
-        const PARTLY: [&str; 8] = [
+        const PARTLY: [&str; 7] = [
             "artifacthub-pkg.yml",
             "docs/explanation/cel.md",
             "docs/reference/conformance.md",
             "docs/reference/job-status.md",
             "docs/reference/kinds.md",
-            "docs/reference/profiles.md",
             "pods/artifacthub-pkg.yml",
             "policy-metadata.yml",
         ];

@@ -1,29 +1,16 @@
-//! Generates the tables of `docs/reference/profiles.md`.
+//! Generates the tables of the profiles in `docs/reference/conformance.md`.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use managed_by::rule;
 use managed_by_offline::profile::PROFILES;
-use managed_by_testing::read;
 
-use crate::generated::{Generated, replace_between_marks};
-
-const PAGE: &str = "docs/reference/profiles.md";
-
-/// Generates the page.
-///
-/// # Errors
-/// If the page cannot be read or lacks its marks.
-pub(crate) fn generated() -> Result<Vec<Generated>> {
-    let page = replace_between_marks(&read(PAGE)?, "profiles", &sections()?)?;
-    Ok(vec![Generated::new(PAGE, page)])
-}
-
-fn sections() -> Result<String> {
+/// Returns the section of each profile.
+pub(crate) fn sections() -> Result<String> {
     let mut text = String::new();
     for profile in PROFILES {
-        writeln!(text, "\n## {}\n\n{}.\n", profile.name, profile.title)?;
+        writeln!(text, "\n### {}\n\n{}.\n", profile.name, profile.title)?;
         writeln!(text, "| transition | change |\n| --- | --- |")?;
         for transition in profile.transitions {
             let after = transition.after.map_or_else(String::new, |earlier| {

@@ -133,28 +133,50 @@ fn is_for_custom_kinds(rule: &Rule) -> bool {
     custom.any(|kind| rule.applies_to(kind))
 }
 
-/// Returns a table of the rules with links to their pages.
+/// Returns a table of the rules of each family, with links to their pages.
 pub(crate) fn table() -> Result<String> {
-    let mut text =
-        "| rule | default | description | source |\n| --- | --- | --- | --- |\n".to_owned();
-    for rule in documented_rules() {
-        let from = match (rule.is_upstream(), is_for_custom_kinds(rule)) {
-            (true, true) => "kube-apiserver; this project for custom kinds",
-            (true, false) => "kube-apiserver",
-            (false, _) => "this project",
-        };
-        let (id, page) = (rule.id(), rule.page_path());
-        let default = match rule.default_enforcement().as_str() {
-            _ if rule.prevents_bypass() => "warn, or deny (see the page)",
-            level => level,
-        };
-        let title = rule.documentation().title;
+    let mut text = String::new();
+    for rules in families() {
         writeln!(
             text,
-            "| [`{id}`](../../{page}) | {default} | {title} | {from} |"
+            "\n## {}\n\n| rule | default | runs in | description | source |\n| --- | --- | --- | --- | --- |",
+            rules.first().map_or("", |rule| family(rule))
         )?;
+        for rule in rules {
+            let from = match (rule.is_upstream(), is_for_custom_kinds(rule)) {
+                (true, true) => "kube-apiserver; this project for custom kinds",
+                (true, false) => "kube-apiserver",
+                (false, _) => "this project",
+            };
+            let (id, page) = (rule.id(), rule.page_path());
+            let default = match rule.default_enforcement().as_str() {
+                _ if rule.prevents_bypass() => "warn, or deny (see the page)",
+                level => level,
+            };
+            let (title, place) = (rule.documentation().title, runs_in(rule));
+            writeln!(
+                text,
+                "| [`{id}`](../../{page}) | {default} | {place} | {title} | {from} |"
+            )?;
+        }
     }
     Ok(text)
+}
+
+/// Returns the documented rules by family.
+pub(crate) fn families() -> Vec<Vec<&'static Rule>> {
+    let mut families: Vec<Vec<&'static Rule>> = Vec::new();
+    for rule in documented_rules() {
+        let known = families.iter_mut().find(|rules| {
+            let first = rules.first();
+            first.is_some_and(|first| family(first) == family(rule))
+        });
+        match known {
+            Some(rules) => rules.push(rule),
+            None => families.push(vec![rule]),
+        }
+    }
+    families
 }
 
 /// Formats the objects of a request as manifests: the stored object, then the new one.
@@ -198,24 +220,79 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Writes the page of a rule.
+/// Returns where a rule runs.
+fn runs_in(rule: &Rule) -> &'static str {
+    if *rule == *queue_rule() {
+        "the queues policy, for workloads for MultiKueue with a queue"
+    } else if family(rule) == "pods" {
+        "the pods policy"
+    } else if rule.is_for_manifests() {
+        "`lint` and `diff`"
+    } else {
+        "the policy and all tools"
+    }
+}
+
+/// Returns the family of a rule.
+pub(crate) fn family(rule: &Rule) -> &str {
+    rule.id().split('/').next().unwrap_or_default()
+}
+
+/// Writes the page of a rule: what it checks, examples, what to do, and where it runs.
 fn page(rule: &Rule, webhook_calls: Option<&str>) -> Result<String> {
     let docs = rule.documentation();
     let response = rejection(rule)?;
     let mut text = format!(
-        "# {}\n\n{}.\n\n{}\n\n{}- Default: {}\n- Source: {}\n",
+        "# {}\n\n{}.\n\n{}\n\n{}## Examples\n",
         rule.id(),
         docs.title,
         docs.text,
         allowed_transitions(rule)?,
+    );
+    for (title, example) in [("Rejected", docs.rejected), ("Accepted", docs.accepted)] {
+        let with = match example.settings {
+            "{}" => String::new(),
+            settings => format!(" with settings `{settings}`"),
+        };
+        write!(
+            text,
+            "\n{title}{with}:\n\n```yaml\n{}```\n",
+            manifests(example.request)?
+        )?;
+        if title == "Rejected" {
+            let response = match (&response.code, &response.message) {
+                (Some(code), Some(message)) => {
+                    format!("The response, with code {code}:\n\n```text\n{message}\n```")
+                }
+                _ if response.warnings.is_empty() => {
+                    bail!("{}: the rejected example is allowed", rule.id())
+                }
+                _ => format!(
+                    "The request is allowed, with a warning:\n\n```text\n{}\n```",
+                    response.warnings.join("\n")
+                ),
+            };
+            write!(text, "\n{response}\n")?;
+        }
+    }
+    // The playground supports neither lookups nor an object of 1 MiB.
+    let is_short = docs.rejected.full_request() == docs.rejected.request;
+    let request: Value = from_str(docs.rejected.request)?;
+    if is_short && request["kind"]["kind"] != "Pod" && *rule != *queue_rule() {
+        writeln!(
+            text,
+            "\n[Change the rejected example in the playground]({PLAYGROUND}#rule={})",
+            rule.id()
+        )?;
+    }
+    write!(
+        text,
+        "\n## What to do\n\n{}\n\n## Where it runs\n\n- Runs in: {}\n- Default: {}\n- Source: {}\n",
+        docs.fix,
+        runs_in(rule),
         default_level(rule),
         rule.source(),
-    );
-    if *rule == *queue_rule() {
-        text.push_str(
-            "- The API server calls the webhook only for workloads for MultiKueue with a queue\n",
-        );
-    }
+    )?;
     if let Some(calls) = webhook_calls {
         writeln!(text, "- {calls}")?;
     }
@@ -228,42 +305,6 @@ fn page(rule: &Rule, webhook_calls: Option<&str>) -> Result<String> {
     } = *rule.source()
     {
         writeln!(text, "- Deviation: {deviation}")?;
-    }
-    write!(text, "\n## What to do\n\n{}\n\n## Examples\n", docs.fix)?;
-    for (title, example) in [("Accepted", docs.accepted), ("Rejected", docs.rejected)] {
-        let with = match example.settings {
-            "{}" => String::new(),
-            settings => format!(" with settings `{settings}`"),
-        };
-        write!(
-            text,
-            "\n{title}{with}:\n\n```yaml\n{}```\n",
-            manifests(example.request)?
-        )?;
-    }
-    match (response.code, response.message) {
-        (Some(code), Some(message)) => write!(
-            text,
-            "\nThe response, with code {code}:\n\n```text\n{message}\n```\n"
-        )?,
-        _ if response.warnings.is_empty() => {
-            bail!("{}: the rejected example is allowed", rule.id())
-        }
-        _ => write!(
-            text,
-            "\nThe request is allowed, with a warning:\n\n```text\n{}\n```\n",
-            response.warnings.join("\n")
-        )?,
-    }
-    // The playground supports neither lookups nor an object of 1 MiB.
-    let is_short = docs.rejected.full_request() == docs.rejected.request;
-    let request: Value = from_str(docs.rejected.request)?;
-    if is_short && request["kind"]["kind"] != "Pod" && *rule != *queue_rule() {
-        writeln!(
-            text,
-            "\n[Change this example in the playground]({PLAYGROUND}#rule={})",
-            rule.id()
-        )?;
     }
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! The file of `docs/tutorials/controller-test-rust.md`, with the fix that the page describes.
+//! The file of `docs/tutorials/controller-test.md`, with the fix that the page describes.
 
 include!("tutorial/status.rs");
 
@@ -6,7 +6,7 @@ include!("tutorial/status.rs");
 fn page_shows_the_findings_of_its_first_example() {
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/tutorials/controller-test-rust.md"
+        "/../../docs/tutorials/controller-test.md"
     );
     let page = std::fs::read_to_string(page).unwrap();
     let corrected = include_str!("tutorial/status.rs");
