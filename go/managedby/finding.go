@@ -167,6 +167,10 @@ type Findings struct {
 	Denials []Denial
 	// Evaluated is true if the policy has rules for the kind of the object.
 	Evaluated bool
+	// Unchecked contains the parts that were not evaluated.
+	Unchecked []Unchecked
+	// Controller is the external controller that managedBy names; empty if there is none.
+	Controller string
 }
 
 // Denied returns the releases that deny.

@@ -409,7 +409,7 @@ func TestReview(t *testing.T) {
 
 	request.Object, request.Kind.Kind = runtime.RawExtension{Raw: []byte(`{}`)}, "SparkApplication"
 	unknown, err := policy.Review(t.Context(), request)
-	want := []managedby.Unchecked{{Reason: "unsupported-kind"}}
+	want := []managedby.Unchecked{{Reason: "unsupported-kind", Message: "not checked, unsupported kind"}}
 	if err != nil || !unknown.Allowed || len(unknown.Warnings) != 1 || unknown.Response("").Result != nil || !slices.Equal(unknown.Unchecked, want) {
 		t.Errorf("an unknown kind: %+v, %v", unknown, err)
 	}

@@ -43,6 +43,8 @@ type Unchecked struct {
 	Path string `json:"path"`
 	// Reason is the reason, such as "unsupported-kind". docs/evaluation.schema.json lists all.
 	Reason string `json:"reason"`
+	// Message is the path and the reason for people.
+	Message string `json:"message"`
 }
 
 // Response converts the verdict to a webhook's response to the request with the UID.
@@ -273,11 +275,15 @@ func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, set
 
 // toFindings returns the findings and denials of the evaluation.
 func (e *evaluation) toFindings(request *admissionv1.AdmissionRequest) Findings {
-	all := Findings{All: e.findings()}
+	all := Findings{All: e.findings(), Unchecked: e.Unchecked}
 	for _, o := range e.ReleaseVerdicts {
 		// The policy annotates changes of the kinds that it has rules for, unless they are malformed.
 		_, hasMode := o.AuditAnnotations["mode"]
 		all.Evaluated = all.Evaluated || hasMode || !o.Allowed
+		// The annotation is quoted as in Go.
+		if name, err := strconv.Unquote(o.AuditAnnotations["controller"]); err == nil {
+			all.Controller = name
+		}
 		if !o.Allowed {
 			all.Denials = append(all.Denials, Denial{o.Releases, o.Code, o.Message, o.details(request, all.All)})
 		}

@@ -37,19 +37,25 @@ func TestCachedClient(t *testing.T) {
 			return nil
 		},
 	} {
-		store := fake.NewClientBuilder().WithObjects(job(), other.DeepCopy()).Build()
-		cache := interceptor.NewClient(store, interceptor.Funcs{
-			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
-				if err := c.Get(ctx, key, obj, options...); err != nil {
-					return err
-				}
-				return cached(obj)
-			},
-		})
+		open := func() (store, cache client.WithWatch) {
+			store = fake.NewClientBuilder().WithObjects(job(), other.DeepCopy()).Build()
+			return store, interceptor.NewClient(store, interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
+					if err := c.Get(ctx, key, obj, options...); err != nil {
+						return err
+					}
+					return cached(obj)
+				},
+			})
+		}
 		for _, write := range []struct {
 			method string
 			make   func(c client.Client, obj *batchv1.Job) error
 		}{
+			{"Status().Apply", func(c client.Client, obj *batchv1.Job) error {
+				status := applybatchv1.JobStatus().WithActive(1)
+				return c.Status().Apply(t.Context(), applybatchv1.Job(obj.Name, obj.Namespace).WithStatus(status), client.FieldOwner("test"))
+			}},
 			{"Status().Update", func(c client.Client, obj *batchv1.Job) error { return c.Status().Update(t.Context(), obj) }},
 			{"Status().Patch", func(c client.Client, obj *batchv1.Job) error {
 				old := obj.DeepCopy()
@@ -63,7 +69,11 @@ func TestCachedClient(t *testing.T) {
 				return c.Update(t.Context(), obj)
 			}},
 		} {
+			if name == "outdated" && write.method == "Status().Apply" {
+				continue // An apply has no resourceVersion to compare.
+			}
 			r := recorded.New(t.Context())
+			store, cache := open()
 			if err := write.make(managedbyclient.New(r, cache), get(t, store)); err != nil {
 				t.Errorf("%s: %v", write.method, err)
 			}
@@ -72,6 +82,7 @@ func TestCachedClient(t *testing.T) {
 				t.Errorf("%s cache, %s: got failures %q, want %q", name, write.method, r.Failures, want)
 			}
 			r = recorded.New(t.Context())
+			store, cache = open()
 			if err := write.make(managedbyclient.New(r, cache, managedbyclient.WithReader(store)), get(t, store)); err != nil || len(r.Failures) != 0 {
 				t.Errorf("%s cache, %s, WithReader: %v, failures %q", name, write.method, err, r.Failures)
 			}
@@ -85,6 +96,7 @@ func TestRejectedByServer(t *testing.T) {
 		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "pi", field.ErrorList{field.Required(field.NewPath("status", "x"), "from the server")})
 	}
 	strict := interceptor.Funcs{
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return invalid() },
 		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
 			return invalid()
 		},
@@ -103,6 +115,7 @@ func TestRejectedByServer(t *testing.T) {
 	stored.Status = batchv1.JobStatus{StartTime: &start, Active: 2, Ready: ptr[int32](1)}
 	for method, write := range map[string]func(c client.Client, obj *batchv1.Job) error{
 		"Status().Update": func(c client.Client, obj *batchv1.Job) error { return c.Status().Update(t.Context(), obj) },
+		"Update":          func(c client.Client, obj *batchv1.Job) error { return c.Update(t.Context(), obj) },
 		"Status().Patch": func(c client.Client, obj *batchv1.Job) error {
 			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"status":{"active":3}}`)))
 		},
@@ -139,7 +152,7 @@ func TestIgnoredSpec(t *testing.T) {
 			r := recorded.New(t.Context())
 			var options []managedbyclient.Option
 			if fails {
-				options = append(options, managedbyclient.FailOnIgnoredChanges())
+				options = append(options, managedbytest.FailOnIgnoredChanges())
 			}
 			c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), options...)
 			old := get(t, c)

@@ -9,7 +9,8 @@
 // A write that a release would deny is not sent, and the code under test gets the API server's error. A server-side apply is sent
 // first and its result checked, because only the API server can compute it.
 //
-// The releases, settings and user are options of package managedby: managedbyclient.New(t, c, managedby.WithReleases(managedby.V1_36)).
+// The releases, settings and user are options of package managedby: managedbyclient.New(t, c, managedby.WithReleases(managedby.V1_36)). Package
+// managedbytest has options for failures, such as [managedbytest.FailOnWarnings].
 //
 // Each finding is reported once. When a test ends, it logs how many writes were checked, and fails if there were none.
 package managedbyclient
@@ -29,52 +30,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/managed-by-policy/managed-by-policy/go/managedby"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
+	"github.com/managed-by-policy/managed-by-policy/go/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// Option configures the checks: an option of this package, or of [managedby.New], such as [managedby.WithReleases],
-// [managedby.WithSettings] and [managedby.WithUser]. The default releases are [managedby.WithManagedByOnByDefault].
-type Option interface{ TestOption() }
+// Option is an option of [managedbytest], of [managedby.New], or [WithReader].
+type Option = managedbytest.Option
 
-type option func(*writeChecker)
+type readerOption struct{ client.Reader }
 
-func (option) TestOption() {}
+func (readerOption) TestOption() {}
 
 // WithReader sets the reader that fetches stored objects. Pass an uncached reader if the client reads from a cache.
-func WithReader(reader client.Reader) Option {
-	return option(func(w *writeChecker) { w.reader = reader })
-}
-
-// WithFailHandler sets the function that fails a test of another framework, so that its summary has the line of the code under test.
-// For Ginkgo, pass its Fail: managedbyclient.New(GinkgoT(), c, managedbyclient.WithFailHandler(Fail)).
-func WithFailHandler(fail func(message string, callerSkip ...int)) Option {
-	return option(func(w *writeChecker) { w.report.Fail = fail })
-}
-
-// AllowNoWrites permits a test in which no write is checked. Without this option, such a test fails, because its code probably uses
-// another client.
-func AllowNoWrites() Option {
-	return option(func(w *writeChecker) { w.allowNoWrites = true })
-}
-
-// FailOnIgnoredChanges fails the test if the API server ignores a change: of the status in Update or Patch, or of the spec in a write of
-// the status. Without this option, such changes are warnings, which are written to standard error at the end of the test. For a list of
-// packages (go test ./...), go test shows them only with -v.
-func FailOnIgnoredChanges() Option {
-	return option(func(w *writeChecker) { w.failOnIgnored = true })
-}
+func WithReader(reader client.Reader) Option { return readerOption{reader} }
 
 // VerifyTestMain runs the tests of a package, and exits. The exit code is 1 if a test fails, or if a write that a release denies is made
 // after the end of its test, for example by a leaked goroutine. Without it, go test shows such a write only with -v.
 //
 //	func TestMain(m *testing.M) { managedbyclient.VerifyTestMain(m) }
-func VerifyTestMain(m *testing.M) {
+//
+// To clean up before it exits, such as to stop envtest, pass functions. They get the exit code.
+func VerifyTestMain(m *testing.M, cleanups ...func(code int)) {
 	code := m.Run()
 	if late := report.LateFailures(); late > 0 && code == 0 {
 		fmt.Fprintf(os.Stderr, "managed-by-policy: denied writes after the end of their test: %d\n", late)
 		code = 1
+	}
+	for _, cleanup := range cleanups {
+		cleanup(code)
 	}
 	os.Exit(code)
 }
@@ -124,27 +108,18 @@ func ForManager(t managedbytest.T, options ...Option) client.NewClientFunc {
 // and their status.
 func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 	t.Helper()
-	w := &writeChecker{
-		report: report.Options{Located: true}, callSite: report.CallersLine(),
-		options: []managedby.Option{managedby.WithReleases(managedby.WithManagedByOnByDefault()...)},
-	}
+	w := &writeChecker{}
+	var others []Option
 	for _, o := range options {
-		switch o := o.(type) {
-		case option:
-			o(w)
-		case managedby.Option:
-			w.options = append(w.options, o)
-		default:
-			t.Errorf("managedbyclient: unsupported option %T", o)
+		if reader, ok := o.(readerOption); ok {
+			w.reader = reader.Reader
+		} else {
+			others = append(others, o)
 		}
 	}
-	w.t = report.New(t, w.report)
-	var err error
-	if w.policy, err = managedby.New(t.Context(), w.options...); err != nil {
-		t.Errorf("%v", err)
+	if w.Checker = check.New(t, "managedbyclient", true, others); w.Checker == nil {
 		return interceptor.Funcs{}
 	}
-	t.Cleanup(w.summarize)
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			return w.create(ctx, c, obj, func() error { return c.Create(ctx, obj, opts...) })

@@ -26,6 +26,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 func ptr[T any](value T) *T { return &value }
@@ -245,7 +246,7 @@ func TestWriteAfterTheEnd(t *testing.T) {
 	if os.Getenv("WRITE_AFTER_THE_END") != "" {
 		var c client.Client
 		if !t.Run("ends", func(t *testing.T) {
-			c = managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build(), managedbyclient.AllowNoWrites())
+			c = managedbyclient.New(t, fake.NewClientBuilder().WithObjects(job()).Build(), managedbytest.AllowNoWrites())
 		}) {
 			t.Fatal("it fails")
 		}

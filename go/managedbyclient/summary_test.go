@@ -14,6 +14,7 @@ import (
 
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 // TestRepeatedFinding retries a denied write, as controller-runtime does.
@@ -65,7 +66,7 @@ func TestNoWriteIsChecked(t *testing.T) {
 			}
 		}, "none of 1 writes was checked", ""},
 		"no write, which is allowed": {
-			func(_ *testing.T, r *recorded.T) { builder(r, managedbyclient.AllowNoWrites()).Build() }, "", "checked 0 of 0 writes",
+			func(_ *testing.T, r *recorded.T) { builder(r, managedbytest.AllowNoWrites()).Build() }, "", "checked 0 of 0 writes",
 		},
 		"a write": {func(t *testing.T, r *recorded.T) { touch(t, builder(r).Build()) }, "", "checked 1 of 1 writes"},
 	} {

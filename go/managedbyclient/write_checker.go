@@ -4,321 +4,260 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"sync/atomic"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
-	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	patches "github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/patch"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// writeChecker checks the writes of one test.
+// writeChecker checks the writes of a controller-runtime client.
 type writeChecker struct {
-	t             *report.T
-	report        report.Options
-	options       []managedby.Option
-	reader        client.Reader
-	policy        *managedby.Policy
-	allowNoWrites bool
-	failOnIgnored bool
-	// callSite is the file and line that created the checker.
-	callSite string
-	// writes counts the writes that reached the checker, and checked the evaluated ones.
-	writes, checked atomic.Int64
+	*check.Checker
+	// reader reads stored objects; nil for the client itself.
+	reader client.Reader
 }
 
-// summarize logs the number of checked writes. If there are none, it fails the test, unless the test failed or was skipped, or
-// AllowNoWrites is set.
-func (w *writeChecker) summarize() {
-	w.t.Helper()
-	writes, checked := w.writes.Load(), w.checked.Load()
-	if checked > 0 || w.allowNoWrites || report.FailedOrSkipped(w.t.T) {
-		w.t.Summarize(false, fmt.Sprintf("managedbyclient: checked %d of %d writes", checked, writes))
-		return
-	}
-	reason := "no write reached the client: the code under test uses another client, or a second WithInterceptorFuncs replaced managedbyclient.Funcs"
-	if writes > 0 {
-		reason = fmt.Sprintf("none of %d writes was checked: their kinds have no rules, or the API server rejects them before it validates the object", writes)
-	}
-	if w.callSite != "" {
-		reason = w.callSite + ": " + reason
-	}
-	w.t.Summarize(true, reason+". If that is expected, use managedbyclient.AllowNoWrites()")
+// write is a write and how to make it.
+type write struct {
+	check.Write
+	key    client.ObjectKey
+	dryRun bool
+	// readError is the reason why the stored object is unknown; nil if it does not exist.
+	readError error
+	send      func() error
 }
 
-func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.Object, write func() error) error {
-	w.t.Helper()
-	w.writes.Add(1)
+// begin counts a write and looks up the stored object. It returns false for subresources without rules.
+func (w *writeChecker) begin(ctx context.Context, c client.Client, verb, subResource string, obj runtime.Object, send func() error) (*write, bool) {
+	w.Count()
 	kind, err := c.GroupVersionKindFor(obj)
-	if err != nil {
-		return err
+	object := check.Unstructured(obj, kind)
+	if err != nil || object == nil || subResource != "" && subResource != managedby.StatusSubresource {
+		return nil, false
 	}
-	change := managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: obj}
-	if err := w.check(ctx, "Create", change); err != nil {
-		return err
+	method, instead := verb, "Status()."+verb
+	if subResource != "" {
+		method, instead = instead, method
 	}
-	return write()
+	key := client.ObjectKeyFromObject(object)
+	a := &write{key: key, send: send, Write: check.Write{
+		What: fmt.Sprintf("%s of %s %v", method, kind.Kind, key), Instead: instead, SubResource: subResource, Kind: kind, Object: object,
+	}}
+	if verb != "Create" {
+		a.Old, a.readError = w.get(ctx, c, kind, key)
+	}
+	return a, true
 }
 
-func (w *writeChecker) update(ctx context.Context, c client.Client, subResource string, obj client.Object, write func() error) error {
-	w.t.Helper()
-	w.writes.Add(1)
-	kind, old := w.stored(ctx, c, subResource, obj)
-	method := methodName("Update", subResource)
-	if isUncheckedSubResource(subResource) {
-		return write()
+func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.Object, send func() error) error {
+	w.Helper()
+	a, ok := w.begin(ctx, c, "Create", "", obj, send)
+	if !ok {
+		return send()
 	}
+	if err := w.Check(ctx, &a.Write); err != nil {
+		return err
+	}
+	return w.send(ctx, a)
+}
+
+func (w *writeChecker) update(ctx context.Context, c client.Client, subResource string, obj client.Object, send func() error) error {
+	w.Helper()
+	a, ok := w.begin(ctx, c, "Update", subResource, obj, send)
+	if !ok {
+		return send()
+	}
+	a.IsUpdate = true
 	// The API server checks for conflicts before it validates a write.
-	if old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != old.GetResourceVersion() {
-		return w.unchecked(ctx, method, subResource, kind, old, obj, write)
+	if a.Old == nil || obj.GetResourceVersion() != "" && obj.GetResourceVersion() != a.Old.GetResourceVersion() {
+		return w.unchecked(ctx, a)
 	}
-	if err := verifyUpdatedUID(kind, old, obj); err != nil {
+	plural, _ := meta.UnsafeGuessKindToResource(a.Kind)
+	if err := check.UIDConflict(plural.GroupResource(), a.key.Name, obj.GetUID(), a.Old.GetUID()); err != nil {
 		return err
 	}
-	change := managedby.Change{
-		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: obj, OldObject: old,
-	}
-	if err := w.check(ctx, method, change); err != nil {
-		return err
-	}
-	field := ignoredField(subResource)
-	sent := fieldOf(obj, field)
-	if obj.GetResourceVersion() == "" && field == specField {
-		// The code did not read the object, so its spec is a placeholder.
-		sent = nil
-	}
-	err := w.send(ctx, method, subResource, kind, obj, write)
-	if err == nil {
-		w.reportIgnored(method, field, kind, old, sent, obj)
-	}
-	return err
+	return w.checkAndSend(ctx, a, obj)
 }
 
-func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, dryRun bool, write func() error) error {
-	w.t.Helper()
-	w.writes.Add(1)
-	kind, old := w.stored(ctx, c, subResource, obj)
-	method := methodName("Patch", subResource)
-	if patch.Type() == types.ApplyPatchType {
-		data, err := patch.Data(obj)
-		if err != nil {
-			return write() // The client returns the error.
-		}
-		a := serverSideApply{method: method, subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(obj), old: old, sent: data, into: obj, dryRun: dryRun}
+func (w *writeChecker) patch(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, dryRun bool, send func() error) error {
+	w.Helper()
+	a, ok := w.begin(ctx, c, "Patch", subResource, obj, send)
+	if !ok {
+		return send()
+	}
+	a.dryRun = dryRun
+	data, err := patch.Data(obj)
+	switch {
+	case err != nil:
+		return send() // The client returns the error.
+	case patch.Type() == types.ApplyPatchType:
+		var into any = obj
 		if _, partial := obj.(*metav1.PartialObjectMetadata); partial {
-			a.into = nil
+			into = nil
 		}
-		return w.applyAndCheck(ctx, c, a, write)
+		return w.applyAndCheck(ctx, c, a, data, into)
+	case a.Old == nil:
+		return w.unchecked(ctx, a)
 	}
-	if isUncheckedSubResource(subResource) {
-		return write()
-	}
-	if old == nil {
-		return w.unchecked(ctx, method, subResource, kind, old, obj, write)
-	}
-	patched, err := preview(c.Scheme(), kind, old, obj, patch)
+	patched, err := patches.Apply(c.Scheme(), a.Old, patch.Type(), data)
 	// The client returns errors for invalid and stale patches.
-	if err != nil || patched.GetResourceVersion() != old.GetResourceVersion() {
-		return w.unchecked(ctx, method, subResource, kind, old, obj, write)
+	if err != nil || patched.GetResourceVersion() != a.Old.GetResourceVersion() {
+		return w.unchecked(ctx, a)
 	}
-	if err := verifyPatchedIdentity(kind, old, patched); err != nil {
-		w.rejected(ctx, method, kind, old, err)
+	a.Object = patched
+	if err := verifyPatchedIdentity(a.Kind, a.Old, patched); err != nil {
+		w.Rejected(ctx, &a.Write, err.Error())
 		return err
 	}
-	change := managedby.Change{
-		Operation: admissionv1.Update, SubResource: subResource, Kind: kind, Object: patched, OldObject: old,
+	return w.checkAndSend(ctx, a, obj)
+}
+
+// verifyPatchedIdentity returns the API server's error for a patch of the name, the namespace or the UID.
+func verifyPatchedIdentity(kind schema.GroupVersionKind, old, patched client.Object) error {
+	switch {
+	case patched.GetName() != old.GetName():
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", patched.GetName(), old.GetName()))
+	case patched.GetNamespace() != old.GetNamespace():
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	case patched.GetUID() != old.GetUID():
+		err := field.Invalid(field.NewPath("metadata", "uid"), string(patched.GetUID()), "field is immutable")
+		// The API server validates the metadata twice.
+		return apierrors.NewInvalid(kind.GroupKind(), old.GetName(), field.ErrorList{err, err})
+	default:
+		return nil
 	}
-	if err := w.check(ctx, method, change); err != nil {
+}
+
+// checkAndSend checks an update and makes it. into receives the object in the response.
+func (w *writeChecker) checkAndSend(ctx context.Context, a *write, into client.Object) error {
+	w.Helper()
+	if err := w.Check(ctx, &a.Write); err != nil {
 		return err
 	}
-	err = w.send(ctx, method, subResource, kind, obj, write)
-	if err == nil && !dryRun {
-		field := ignoredField(subResource)
-		w.reportIgnored(method, field, kind, old, fieldOf(patched, field), obj)
+	err := w.send(ctx, a)
+	if err == nil && !a.dryRun {
+		w.Ignored(&a.Write, check.Unstructured(into, a.Kind))
 	}
 	return err
 }
 
-// send makes a write that passed the check. If the API server denies it, the test fails, even if the code under test ignores the error.
-func (w *writeChecker) send(ctx context.Context, method, subResource string, kind schema.GroupVersionKind, obj client.Object, write func() error) error {
-	w.t.Helper()
-	err := write()
-	if subResource == managedby.StatusSubresource && apierrors.IsInvalid(err) {
-		w.rejected(ctx, method, kind, obj, err)
+// send makes a write. If the API server denies it, the test fails, even if the code under test ignores the error.
+func (w *writeChecker) send(ctx context.Context, a *write) error {
+	w.Helper()
+	err := a.send()
+	if apierrors.IsInvalid(err) {
+		w.Rejected(ctx, &a.Write, err.Error())
 	}
 	return err
-}
-
-// rejected fails the test because of the API server's response, if the policy has rules for the kind.
-func (w *writeChecker) rejected(ctx context.Context, method string, kind schema.GroupVersionKind, obj client.Object, err error) {
-	w.t.Helper()
-	if w.hasRules(ctx, kind, obj) {
-		w.t.Errorf("%s of %s %v: the API server denied the write: %v", method, kind.Kind, client.ObjectKeyFromObject(obj), err)
-	}
 }
 
 // unchecked makes a write whose stored object could not be read. The test fails if the write succeeds, because then a current read would
 // have returned the object.
-func (w *writeChecker) unchecked(ctx context.Context, method, subResource string, kind schema.GroupVersionKind, old, obj client.Object, write func() error) error {
-	w.t.Helper()
-	sent := obj.GetResourceVersion()
-	if err := w.send(ctx, method, subResource, kind, obj, write); err != nil {
+func (w *writeChecker) unchecked(ctx context.Context, a *write) error {
+	w.Helper()
+	sent := a.Object.GetResourceVersion()
+	if err := w.send(ctx, a); err != nil {
 		return err
 	}
-	if !w.hasRules(ctx, kind, obj) {
-		return nil
+	if w.HasRules(ctx, a.Kind, a.Object) {
+		read := "does not find the object"
+		switch {
+		case a.readError != nil:
+			read = fmt.Sprintf("fails: %v", a.readError)
+		case a.Old != nil:
+			read = fmt.Sprintf("returns resourceVersion %s instead of %s", a.Old.GetResourceVersion(), sent)
+		}
+		w.Errorf("%s: the write succeeded but was not checked, because the client's Get %s: pass a reader without a cache to managedbyclient.WithReader", a.What, read)
 	}
-	read := "does not find the object"
-	if old != nil {
-		read = fmt.Sprintf("returns resourceVersion %s instead of %s", old.GetResourceVersion(), sent)
-	}
-	w.t.Errorf("%s of %s %v: the write succeeded but was not checked, because the client's Get %s: pass a reader without a cache to managedbyclient.WithReader",
-		method, kind.Kind, client.ObjectKeyFromObject(obj), read)
 	return nil
 }
 
-// hasRules reports whether the policy has rules for a kind.
-func (w *writeChecker) hasRules(ctx context.Context, kind schema.GroupVersionKind, obj client.Object) bool {
-	findings, err := w.policy.Check(context.WithoutCancel(ctx), managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: obj})
-	return err == nil && findings.Evaluated
-}
-
 // apply checks a server-side apply of obj that sends body.
-func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, write func() error) error {
-	w.t.Helper()
-	w.writes.Add(1)
-	text, err := json.Marshal(obj)
-	if err != nil {
-		return err
-	}
-	named, err := patches.Decode(text)
-	if err != nil {
-		return err
-	}
+func (w *writeChecker) apply(ctx context.Context, c client.Client, subResource string, obj, body runtime.ApplyConfiguration, dryRun bool, send func() error) error {
+	w.Helper()
 	sent, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	kind, old := w.stored(ctx, c, subResource, named)
-	return w.applyAndCheck(ctx, c, serverSideApply{
-		method: methodName("Apply", subResource), subResource: subResource, kind: kind, key: client.ObjectKeyFromObject(named), old: old,
-		sent: sent, into: obj, dryRun: dryRun,
-	}, write)
+	named := check.Unstructured(obj, schema.GroupVersionKind{})
+	if named == nil {
+		return send() // The client returns the error.
+	}
+	a, ok := w.begin(ctx, c, "Apply", subResource, named, send)
+	if !ok {
+		return send()
+	}
+	a.dryRun = dryRun
+	return w.applyAndCheck(ctx, c, a, sent, obj)
 }
 
-// serverSideApply describes a server-side apply.
-type serverSideApply struct {
-	method, subResource string
-	kind                schema.GroupVersionKind
-	key                 client.ObjectKey
-	// old is the stored object; nil if there was none.
-	old client.Object
-	// sent is the JSON that the client sends.
-	sent []byte
-	// into receives the object in the response; nil if the client does not store it.
-	into   any
-	dryRun bool
-}
-
-// applyAndCheck makes an apply and checks its result.
-func (w *writeChecker) applyAndCheck(ctx context.Context, c client.Client, a serverSideApply, write func() error) error {
-	w.t.Helper()
-	before, err := json.Marshal(a.into)
+// applyAndCheck makes an apply and checks its result, because only the API server can compute it. into receives the object in the response;
+// nil if the client does not store it.
+func (w *writeChecker) applyAndCheck(ctx context.Context, c client.Client, a *write, sent []byte, into any) error {
+	w.Helper()
+	if a.readError != nil || a.Old == nil && a.SubResource != "" {
+		return w.unchecked(ctx, a)
+	}
+	before, err := json.Marshal(into)
 	if err != nil {
 		return err
 	}
-	switch err := write(); {
-	case isUncheckedSubResource(a.subResource):
-		return err
-	case apierrors.IsInvalid(err):
-		// Only the API server can compute the result of an apply, so its response is the finding.
-		if sent, decodeErr := patches.Decode(a.sent); decodeErr == nil {
-			sent.SetNamespace(a.key.Namespace)
-			sent.SetName(a.key.Name)
-			w.rejected(ctx, a.method, a.kind, sent, err)
-		}
-		return err
-	case err != nil:
+	if err := w.send(ctx, a); err != nil {
 		return err
 	}
-	result, err := w.appliedObject(ctx, c, a, before)
-	if err != nil || result == nil {
-		return err
-	}
-	return w.check(ctx, a.method, a.change(result))
-}
-
-// change returns the result of an apply as an update or a create.
-func (a serverSideApply) change(result client.Object) managedby.Change {
-	change := managedby.Change{Operation: admissionv1.Create, Kind: a.kind, Object: result}
-	if a.old != nil {
-		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, a.subResource, a.old
-	}
-	return change
-}
-
-// appliedObject returns the object that an apply produced: from the response, from a preview if a dry run returned nothing, or from
-// a read. It returns nil if the read finds no object.
-func (w *writeChecker) appliedObject(ctx context.Context, c client.Client, a serverSideApply, before []byte) (client.Object, error) {
-	after, err := json.Marshal(a.into)
+	after, err := json.Marshal(into)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch {
-	case a.into != nil && !bytes.Equal(before, after):
-		return patches.Decode(after)
+	case into != nil && !bytes.Equal(before, after):
+		a.Object, err = check.Decode(after)
 	case a.dryRun:
 		// The fake client returns nothing for a dry run.
-		return a.preview()
+		a.Object, err = previewApply(a.Old, sent)
 	default:
 		// The client does not return the response.
-		return w.get(ctx, c, a.kind, a.key), nil
+		a.Object, err = w.get(ctx, c, a.Kind, a.key)
 	}
+	if err != nil || a.Object == nil {
+		return err
+	}
+	if a.SubResource != "" {
+		check.OverlayStatus(a.Object, sent)
+	}
+	return w.Check(ctx, &a.Write)
 }
 
-// preview returns an approximation of the result of an apply: lists are replaced, not merged, and fields that are no longer applied
+// previewApply returns an approximation of the result of an apply: lists are replaced, not merged, and fields that are no longer applied
 // are kept.
-func (a serverSideApply) preview() (client.Object, error) {
-	if a.old == nil {
-		return patches.Decode(a.sent)
+func previewApply(old *unstructured.Unstructured, sent []byte) (*unstructured.Unstructured, error) {
+	if old == nil {
+		return check.Decode(sent)
 	}
-	text, err := json.Marshal(a.old)
+	text, err := json.Marshal(old)
 	if err != nil {
 		return nil, err
 	}
-	if text, err = jsonpatch.MergePatch(text, a.sent); err != nil {
+	if text, err = jsonpatch.MergePatch(text, sent); err != nil {
 		return nil, err
 	}
-	return patches.Decode(text)
+	return check.Decode(text)
 }
 
-// stored looks up the stored object; nil if there is none, it cannot be read, or the policy does not check the subresource.
-func (w *writeChecker) stored(ctx context.Context, c client.Client, subResource string, obj client.Object) (schema.GroupVersionKind, client.Object) {
-	kind, err := c.GroupVersionKindFor(obj)
-	if err != nil || isUncheckedSubResource(subResource) {
-		return kind, nil
-	}
-	return kind, w.get(ctx, c, kind, client.ObjectKeyFromObject(obj))
-}
-
-func isUncheckedSubResource(subResource string) bool {
-	return subResource != "" && subResource != managedby.StatusSubresource
-}
-
-// get looks up an object; nil if there is none or it cannot be read. It logs errors other than NotFound.
-func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) client.Object {
+// get looks up an object; nil if there is none.
+func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	var obj client.Object
 	if typed, err := c.Scheme().New(kind); err == nil {
 		obj, _ = typed.(client.Object)
@@ -333,71 +272,7 @@ func (w *writeChecker) get(ctx context.Context, c client.Client, kind schema.Gro
 		reader = w.reader
 	}
 	if err := reader.Get(ctx, key, obj); err != nil {
-		if !apierrors.IsNotFound(err) {
-			w.t.Logf("not evaluated: %s %v: %v", kind.Kind, key, err)
-		}
-		return nil
+		return nil, client.IgnoreNotFound(err)
 	}
-	return obj
-}
-
-// preview returns the result of a patch other than a server-side apply.
-func preview(scheme *runtime.Scheme, kind schema.GroupVersionKind, old, obj client.Object, patch client.Patch) (*unstructured.Unstructured, error) {
-	data, err := patch.Data(obj)
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(old)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := patches.Decode(text)
-	if err != nil {
-		return nil, err
-	}
-	stored.SetGroupVersionKind(kind)
-	return patches.Apply(scheme, stored, patch.Type(), data)
-}
-
-// check checks a change and reports its findings to the test. It returns the error that the API server would return, or nil if no
-// release denies the change.
-func (w *writeChecker) check(ctx context.Context, method string, change managedby.Change) error {
-	w.t.Helper()
-	findings, err := w.policy.Check(ctx, change)
-	if err != nil {
-		if ctx.Err() == nil {
-			w.t.Errorf("%v", err)
-		}
-		return err
-	}
-	if findings.Evaluated {
-		w.checked.Add(1)
-	}
-	obj, ok := change.Object.(client.Object)
-	if !ok {
-		return fmt.Errorf("managedbyclient: %T is not a client.Object", change.Object)
-	}
-	managedbytest.Report(w.t, fmt.Sprintf("%s of %s %v", method, change.Kind.Kind, client.ObjectKeyFromObject(obj)), findings)
-	return denial(findings)
-}
-
-// denial returns the response of the newest release that denies.
-func denial(findings managedby.Findings) error {
-	var denied *managedby.DeniedError
-	if errors.As(findings.Err(), &denied) {
-		return &apierrors.StatusError{ErrStatus: denied.Status()}
-	}
-	return nil
-}
-
-// methodName returns the client method that the code under test calls, such as Status().Update.
-func methodName(verb, subResource string) string {
-	switch subResource {
-	case "":
-		return verb
-	case managedby.StatusSubresource:
-		return "Status()." + verb
-	default:
-		return fmt.Sprintf("SubResource(%q).%s", subResource, verb)
-	}
+	return check.Unstructured(obj, kind), nil
 }

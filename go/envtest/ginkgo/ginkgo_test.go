@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 var _ = Describe("the reconciler", func() {
@@ -29,7 +30,7 @@ var _ = Describe("the reconciler", func() {
 			Spec:       batchv1.JobSpec{ManagedBy: &runner},
 		}
 		k8sClient := fake.NewClientBuilder().WithObjects(job).Build()
-		c = managedbyclient.New(GinkgoT(), k8sClient, managedbyclient.WithFailHandler(Fail))
+		c = managedbyclient.New(GinkgoT(), k8sClient, managedbytest.WithFailHandler(Fail))
 		if err := c.Get(GinkgoT().Context(), client.ObjectKeyFromObject(job), job); err != nil {
 			Fail(err.Error())
 		}

@@ -9,12 +9,8 @@
 package managedbyreactor
 
 import (
-	"errors"
 	"fmt"
-	"sync/atomic"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,9 +18,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/patch"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
@@ -35,49 +31,30 @@ type Fake interface {
 	Tracker() clienttesting.ObjectTracker
 }
 
-// Prepend checks the writes of a fake client before its other reactors. It accepts the options of [managedby.New]; the default releases are
-// [managedby.WithManagedByOnByDefault].
-func Prepend(t managedbytest.T, fake Fake, options ...managedby.Option) {
+// Prepend checks the writes of a fake client before its other reactors.
+func Prepend(t managedbytest.T, fake Fake, options ...managedbytest.Option) {
 	t.Helper()
-	onByDefault := managedby.WithReleases(managedby.WithManagedByOnByDefault()...)
-	policy, err := managedby.New(t.Context(), append([]managedby.Option{onByDefault}, options...)...)
-	if err != nil {
-		t.Errorf("%v", err)
+	c := &checker{Checker: check.New(t, "managedbyreactor", true, options), tracker: fake.Tracker()}
+	if c.Checker == nil {
 		return
 	}
-	c := &checker{t: report.New(t, report.Options{Located: true}), test: t, policy: policy, tracker: fake.Tracker()}
-	t.Cleanup(c.summarize)
 	for _, verb := range []string{"create", "update", "patch"} {
 		fake.PrependReactor(verb, "*", c.react)
 	}
 }
 
 type checker struct {
-	t               *report.T
-	test            managedbytest.T
-	policy          *managedby.Policy
-	tracker         clienttesting.ObjectTracker
-	writes, checked atomic.Int64
-}
-
-func (c *checker) summarize() {
-	c.t.Helper()
-	writes, checked := c.writes.Load(), c.checked.Load()
-	text := fmt.Sprintf("managedbyreactor: checked %d of %d writes", checked, writes)
-	fails := checked == 0 && !report.FailedOrSkipped(c.test)
-	if fails {
-		text += ": the code under test uses another client, or writes only kinds without rules"
-	}
-	c.t.Summarize(fails, text)
+	*check.Checker
+	tracker clienttesting.ObjectTracker
 }
 
 // react checks an action. It handles denied writes and applies, and leaves the others to the next reactor.
 func (c *checker) react(action clienttesting.Action) (handled bool, result runtime.Object, err error) {
-	c.t.Helper()
+	c.Helper()
 	if s := action.GetSubresource(); s != "" && s != managedby.StatusSubresource {
 		return false, nil, nil
 	}
-	c.writes.Add(1)
+	c.Count()
 	switch action := action.(type) {
 	case clienttesting.PatchAction:
 		return c.patch(action)
@@ -96,7 +73,7 @@ func (c *checker) react(action clienttesting.Action) (handled bool, result runti
 }
 
 func (c *checker) patch(action clienttesting.PatchAction) (bool, runtime.Object, error) {
-	c.t.Helper()
+	c.Helper()
 	old := c.stored(action, action.GetName())
 	if action.GetPatchType() != types.ApplyPatchType {
 		if old == nil {
@@ -113,7 +90,14 @@ func (c *checker) patch(action clienttesting.PatchAction) (bool, runtime.Object,
 	if !handled || err != nil {
 		return handled, result, err
 	}
-	if err := c.check(action, old, result); err != nil {
+	applied := toUnstructured(result)
+	if applied == nil {
+		return handled, result, err
+	}
+	if action.GetSubresource() != "" {
+		check.OverlayStatus(applied, action.GetPatch())
+	}
+	if err := c.check(action, old, applied); err != nil {
 		return true, nil, err
 	}
 	return true, result, nil
@@ -130,7 +114,7 @@ func (c *checker) stored(action clienttesting.Action, name string) *unstructured
 
 // check checks a write and reports its findings. It returns the API server's error if a release denies the write.
 func (c *checker) check(action clienttesting.Action, old *unstructured.Unstructured, obj runtime.Object) error {
-	c.t.Helper()
+	c.Helper()
 	result := toUnstructured(obj)
 	if result == nil {
 		return nil
@@ -142,30 +126,24 @@ func (c *checker) check(action clienttesting.Action, old *unstructured.Unstructu
 	if kind.Empty() && old != nil {
 		kind = old.GroupVersionKind()
 	}
-	change := managedby.Change{Operation: admissionv1.Create, Kind: kind, Object: result}
+	resource := action.GetResource()
 	if old != nil {
-		if err := patch.UIDConflict(action.GetResource().GroupResource(), old.GetName(), result.GetUID(), old.GetUID()); err != nil {
+		if err := check.UIDConflict(resource.GroupResource(), old.GetName(), result.GetUID(), old.GetUID()); err != nil {
 			return err
 		}
-		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, action.GetSubresource(), old
 	}
-	findings, err := c.policy.Check(c.t.Context(), change)
-	if err != nil {
-		c.t.Errorf("%v", err)
+	name, instead := resource.Resource, "UpdateStatus"
+	if s := action.GetSubresource(); s != "" {
+		name, instead = name+"/"+s, "Update"
+	}
+	w := &check.Write{
+		What: fmt.Sprintf("%s of %s %s/%s", action.GetVerb(), name, result.GetNamespace(), result.GetName()), Instead: instead,
+		SubResource: action.GetSubresource(), Kind: kind, Old: old, Object: result, IsUpdate: action.GetVerb() == "update",
+	}
+	if err := c.Check(c.Context(), w); err != nil {
 		return err
 	}
-	if findings.Evaluated {
-		c.checked.Add(1)
-	}
-	resource := action.GetResource().Resource
-	if s := action.GetSubresource(); s != "" {
-		resource += "/" + s
-	}
-	managedbytest.Report(c.t, fmt.Sprintf("%s of %s %s/%s", action.GetVerb(), resource, result.GetNamespace(), result.GetName()), findings)
-	var denied *managedby.DeniedError
-	if errors.As(findings.Err(), &denied) {
-		return &apierrors.StatusError{ErrStatus: denied.Status()}
-	}
+	c.Ignored(w, nil)
 	return nil
 }
 

@@ -14,9 +14,11 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
+	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbyreactor"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 const denial = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
@@ -104,7 +106,49 @@ func TestNoWriteIsChecked(t *testing.T) {
 	r := recorded.New(t.Context())
 	managedbyreactor.Prepend(r, fake.NewClientset())
 	r.End()
-	if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], "checked 0 of 0 writes") {
+	if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], "no write reached the client") {
 		t.Errorf("got failures %q", r.Failures)
+	}
+}
+
+// TestOptions covers what the checkers of all clients share.
+func TestOptions(t *testing.T) {
+	jobs := func(r *recorded.T, options ...managedbytest.Option) typedbatchv1.JobInterface {
+		clientset := fake.NewClientset(job(0, 0))
+		managedbyreactor.Prepend(r, clientset, options...)
+		return clientset.BatchV1().Jobs("default")
+	}
+	update := func(j typedbatchv1.JobInterface) error {
+		_, err := j.Update(t.Context(), job(-7, 0), metav1.UpdateOptions{})
+		return err
+	}
+	updateStatus := func(j typedbatchv1.JobInterface) error {
+		_, err := j.UpdateStatus(t.Context(), job(1, 0), metav1.UpdateOptions{})
+		return err
+	}
+	for name, test := range map[string]struct {
+		write   func(typedbatchv1.JobInterface) error
+		options []managedbytest.Option
+		text    string
+		fails   bool
+	}{
+		"ignored status":           {update, nil, "update of jobs default/pi: the changed status is ignored: use UpdateStatus", false},
+		"FailOnIgnoredChanges":     {update, []managedbytest.Option{managedbytest.FailOnIgnoredChanges()}, "the changed status is ignored", true},
+		"no resourceVersion":       {updateStatus, nil, "update of jobs/status default/pi: no resourceVersion: the write overwrites changes", false},
+		"FailOnWarnings":           {updateStatus, []managedbytest.Option{managedbytest.FailOnWarnings()}, "no resourceVersion", true},
+		"ForController":            {updateStatus, []managedbytest.Option{managedbytest.ForController("acme.io/runner")}, "no resourceVersion", false},
+		"ForController, of others": {updateStatus, []managedbytest.Option{managedbytest.ForController("acme.io/other")}, `the object names the controller "acme.io/runner", not "acme.io/other"`, true},
+		"AllowNoWrites":            {func(typedbatchv1.JobInterface) error { return nil }, []managedbytest.Option{managedbytest.AllowNoWrites()}, "checked 0 of 0 writes", false},
+	} {
+		r := recorded.New(t.Context())
+		err := test.write(jobs(r, test.options...))
+		r.End()
+		found := r.Logs
+		if test.fails {
+			found = r.Failures
+		}
+		if err != nil || !strings.Contains(strings.Join(found, "\n"), test.text) || (len(r.Failures) > 0) != test.fails {
+			t.Errorf("%s: %v, logs %q, failures %q", name, err, r.Logs, r.Failures)
+		}
 	}
 }

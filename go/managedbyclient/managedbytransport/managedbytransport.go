@@ -20,9 +20,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
-	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,48 +29,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/patch"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// New returns a wrapper for rest.Config.Wrap. It accepts the options of [managedby.New]; the default releases are
-// [managedby.WithManagedByOnByDefault].
-func New(t managedbytest.T, options ...managedby.Option) func(http.RoundTripper) http.RoundTripper {
+// New returns a wrapper for rest.Config.Wrap.
+func New(t managedbytest.T, options ...managedbytest.Option) func(http.RoundTripper) http.RoundTripper {
 	t.Helper()
-	onByDefault := managedby.WithReleases(managedby.WithManagedByOnByDefault()...)
-	policy, err := managedby.New(t.Context(), append([]managedby.Option{onByDefault}, options...)...)
-	if err != nil {
-		t.Errorf("%v", err)
-		return func(next http.RoundTripper) http.RoundTripper { return next }
+	c := check.New(t, "managedbytransport", true, options)
+	return func(next http.RoundTripper) http.RoundTripper {
+		if c == nil {
+			return next
+		}
+		return &transport{Checker: c, next: next}
 	}
-	c := &checker{t: report.New(t, report.Options{Located: true}), policy: policy}
-	t.Cleanup(c.summarize)
-	return func(next http.RoundTripper) http.RoundTripper { return &transport{checker: c, next: next} }
-}
-
-// checker checks the writes of one test.
-type checker struct {
-	t               *report.T
-	policy          *managedby.Policy
-	writes, checked atomic.Int64
-}
-
-func (c *checker) summarize() {
-	c.t.Helper()
-	writes, checked := c.writes.Load(), c.checked.Load()
-	text := fmt.Sprintf("managedbytransport: checked %d of %d writes", checked, writes)
-	fails := checked == 0 && !report.FailedOrSkipped(c.t.T)
-	if fails {
-		text += ": the code under test uses another client, or writes only kinds without rules"
-	}
-	c.t.Summarize(fails, text)
 }
 
 // transport checks the writes of a client.
 type transport struct {
-	*checker
+	*check.Checker
 	next http.RoundTripper
 }
 
@@ -80,86 +58,98 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip checks a write and sends it.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	t.t.Helper()
+	t.Helper()
 	w, ok := parse(request)
 	if !ok {
 		return t.next.RoundTrip(request)
 	}
-	t.writes.Add(1)
+	t.Count()
 	body, err := readBody(request)
 	if err != nil {
 		return nil, err
 	}
 	w.body = body
+	w.What, w.Instead = w.String(), w.instead()
 	if w.name != "" {
-		if w.old, err = t.stored(request, w); err != nil {
+		if err := t.readStored(request, w); err != nil {
 			return nil, err
 		}
 	}
-	switch result, err := w.result(); {
+	result, err := w.result()
+	switch {
+	case w.isUnknown:
+		// Without the stored object, there is nothing to compare.
+		return t.next.RoundTrip(request)
 	case err != nil:
 		// The API server reports an invalid patch, and encodings without JSON are checked in the response.
 		return t.sendAndCheck(request, w)
-	case result == nil || isStale(w.old, result):
-		return t.send(request, w)
-	default:
-		if denied := t.check(request.Context(), w, result); denied != nil {
-			return response(request, denied)
-		}
+	case result == nil || isStale(w.Old, result):
 		return t.send(request, w)
 	}
-}
-
-// send sends a checked write, or one that the API server rejects because of a missing object or a conflict.
-func (t *transport) send(request *http.Request, w *write) (*http.Response, error) {
-	t.t.Helper()
-	answer, err := t.next.RoundTrip(request)
-	if err == nil && answer.StatusCode == http.StatusUnprocessableEntity && w.subResource != "" {
-		_, err = t.reject(answer, w)
+	if denied := t.check(request.Context(), w, result); denied != nil {
+		return response(request, denied)
+	}
+	answer, err := t.send(request, w)
+	if err == nil && answer.StatusCode < http.StatusBadRequest {
+		t.Ignored(&w.Write, nil)
 	}
 	return answer, err
 }
 
-// reject fails the test because of the API server's response.
-func (t *transport) reject(answer *http.Response, w *write) ([]byte, error) {
-	t.t.Helper()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, errors.Join(err, answer.Body.Close())
-	}
-	if err := answer.Body.Close(); err != nil {
-		return nil, err
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(text))
-	if object, err := decode(answer.Header.Get("Content-Type"), text); err == nil {
-		message, _, _ := unstructured.NestedString(object.Object, "message")
-		t.t.Errorf("%s: the API server denied the write: %s", w, message)
-	}
-	return text, nil
-}
-
-// sendAndCheck sends a write whose result only the API server can compute, and checks the object in the response.
-func (t *transport) sendAndCheck(request *http.Request, w *write) (*http.Response, error) {
-	t.t.Helper()
+// send sends a checked write, or one that the API server rejects because of a missing object or a conflict.
+func (t *transport) send(request *http.Request, w *write) (*http.Response, error) {
+	t.Helper()
 	answer, err := t.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode == http.StatusUnprocessableEntity {
-		_, err := t.reject(answer, w)
-		return answer, err
+	return answer, t.reject(request.Context(), answer, w)
+}
+
+// reject fails the test if the API server denies a write as invalid.
+func (t *transport) reject(ctx context.Context, answer *http.Response, w *write) error {
+	t.Helper()
+	if answer.StatusCode != http.StatusUnprocessableEntity {
+		return nil
 	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return answer, nil
+	text, err := bufferBody(answer)
+	if err != nil {
+		return err
 	}
+	if object, err := decode(answer.Header.Get("Content-Type"), text); err == nil {
+		message, _, _ := unstructured.NestedString(object.Object, "message")
+		if w.Kind.Kind == "" && w.Old != nil {
+			w.Kind = w.Old.GroupVersionKind()
+		}
+		t.Rejected(ctx, &w.Write, message)
+	}
+	return nil
+}
+
+// bufferBody returns the body of a response, and replaces it with a copy.
+func bufferBody(answer *http.Response) ([]byte, error) {
 	text, err := io.ReadAll(answer.Body)
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		return nil, err
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(text))
+	return text, nil
+}
+
+// sendAndCheck sends a write whose result only the API server can compute, and checks the object in the response.
+func (t *transport) sendAndCheck(request *http.Request, w *write) (*http.Response, error) {
+	t.Helper()
+	answer, err := t.send(request, w)
+	if err != nil || answer.StatusCode >= http.StatusBadRequest {
+		return answer, err
+	}
+	text, err := bufferBody(answer)
+	if err != nil {
+		return nil, err
+	}
 	result, err := decode(answer.Header.Get("Content-Type"), text)
-	if err != nil || w.old != nil && result.GetKind() != w.old.GetKind() {
-		t.t.Errorf("%s: the write succeeded but was not checked: the response does not contain the object", w)
+	if err != nil || w.Old != nil && result.GetKind() != w.Old.GetKind() {
+		t.Errorf("%s: the write succeeded but was not checked: the response does not contain the object", w.What)
 		return answer, nil
 	}
 	if denied := t.check(request.Context(), w, result); denied != nil {
@@ -168,42 +158,25 @@ func (t *transport) sendAndCheck(request *http.Request, w *write) (*http.Respons
 	return answer, nil
 }
 
-// check checks a write and reports its findings to the test. It returns the API server's response if a release denies the write.
+// check checks a write. It returns the API server's response if a release denies the write.
 func (t *transport) check(ctx context.Context, w *write, result *unstructured.Unstructured) *metav1.Status {
-	t.t.Helper()
+	t.Helper()
 	if result.GetNamespace() == "" {
 		result.SetNamespace(w.namespace)
 	}
-	change := managedby.Change{
-		Operation: admissionv1.Create, Kind: schema.FromAPIVersionAndKind(w.apiVersion, result.GetKind()), Object: result,
+	w.Object, w.Kind = result, schema.FromAPIVersionAndKind(w.apiVersion, result.GetKind())
+	if w.Kind.Kind == "" && w.Old != nil {
+		w.Kind.Kind = w.Old.GetKind()
 	}
-	if w.old != nil {
-		change.Operation, change.SubResource, change.OldObject = admissionv1.Update, w.subResource, w.old
-		if change.Kind.Kind == "" {
-			change.Kind.Kind = w.old.GetKind()
-		}
-	}
-	findings, err := t.policy.Check(ctx, change)
-	if err != nil {
-		if ctx.Err() == nil {
-			t.t.Errorf("%s: %v", w, err)
-		}
+	var denied *apierrors.StatusError
+	if !errors.As(t.Check(ctx, &w.Write), &denied) {
 		return nil
 	}
-	if findings.Evaluated {
-		t.checked.Add(1)
-	}
-	managedbytest.Report(t.t, w.String(), findings)
-	var denied *managedby.DeniedError
-	if !errors.As(findings.Err(), &denied) {
-		return nil
-	}
-	status := denied.Status()
-	return &status
+	return &denied.ErrStatus
 }
 
-// stored gets the stored object with the client's credentials; nil if there is none.
-func (t *transport) stored(request *http.Request, w *write) (*unstructured.Unstructured, error) {
+// readStored gets the stored object with the client's credentials.
+func (t *transport) readStored(request *http.Request, w *write) error {
 	get := request.Clone(request.Context())
 	get.Method, get.Body, get.GetBody, get.ContentLength = http.MethodGet, nil, nil, 0
 	get.URL.Path, get.URL.RawQuery, get.URL.RawPath = strings.TrimSuffix(get.URL.Path, "/"+managedby.StatusSubresource), "", ""
@@ -211,38 +184,48 @@ func (t *transport) stored(request *http.Request, w *write) (*unstructured.Unstr
 	get.Header.Set("Accept", "application/json")
 	answer, err := t.next.RoundTrip(get)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return nil, err
+	text, err := bufferBody(answer)
+	if err != nil {
+		return err
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:
-		return patch.Decode(text)
+		w.Old, err = check.Decode(text)
 	case http.StatusNotFound:
-		return nil, nil
 	default:
-		t.t.Errorf("%s: not checked: the stored object could not be read: %s", w, answer.Status)
-		return nil, nil
+		w.isUnknown = true
+		t.Errorf("%s: not checked: the stored object could not be read: %s", w.What, answer.Status)
 	}
+	return err
 }
 
 // write is a request that writes an object or its status.
 type write struct {
-	verb, apiVersion, resource, namespace, name, subResource string
-	contentType                                              string
-	body                                                     []byte
-	old                                                      *unstructured.Unstructured
+	check.Write
+	verb, apiVersion, resource, namespace, name string
+	contentType                                 string
+	body                                        []byte
+	// isUnknown is true if the stored object could not be read.
+	isUnknown bool
 }
 
 // String describes the write, such as "PUT of jobs/status default/pi".
 func (w *write) String() string {
 	resource := w.resource
-	if w.subResource != "" {
-		resource += "/" + w.subResource
+	if w.SubResource != "" {
+		resource += "/" + w.SubResource
 	}
 	return fmt.Sprintf("%s of %s %s/%s", w.verb, resource, w.namespace, w.name)
+}
+
+// instead returns the request that writes the part that this one ignores.
+func (w *write) instead() string {
+	if w.SubResource == "" {
+		return w.verb + " of " + w.resource + "/" + managedby.StatusSubresource
+	}
+	return w.verb + " of " + w.resource
 }
 
 // parse reads the path of a request. It returns false for reads, deletions, other subresources, cluster-scoped objects and the core API group,
@@ -261,10 +244,11 @@ func parse(request *http.Request) (*write, bool) {
 		w.name = parts[5]
 	}
 	if len(parts) == 7 {
-		w.subResource = parts[6]
+		w.SubResource = parts[6]
 	}
+	w.IsUpdate = request.Method == http.MethodPut
 	isWrite := request.Method == http.MethodPost && w.name == "" || w.name != "" && (request.Method == http.MethodPut || request.Method == http.MethodPatch)
-	return w, isWrite && (w.subResource == "" || w.subResource == managedby.StatusSubresource)
+	return w, isWrite && (w.SubResource == "" || w.SubResource == managedby.StatusSubresource)
 }
 
 var errServerComputed = errors.New("only the API server can compute the result")
@@ -272,7 +256,7 @@ var errServerComputed = errors.New("only the API server can compute the result")
 // result returns the object that the write produces, or nil if there is no object to update.
 func (w *write) result() (*unstructured.Unstructured, error) {
 	if w.verb != http.MethodPatch {
-		if w.verb == http.MethodPut && w.old == nil {
+		if w.verb == http.MethodPut && w.Old == nil {
 			return nil, nil
 		}
 		return decode(w.contentType, w.body)
@@ -284,10 +268,10 @@ func (w *write) result() (*unstructured.Unstructured, error) {
 	if types.PatchType(patchType) == types.ApplyPatchType || strings.HasPrefix(patchType, "application/apply-patch") {
 		return nil, errServerComputed
 	}
-	if w.old == nil {
+	if w.Old == nil {
 		return nil, nil
 	}
-	return patch.Apply(scheme.Scheme, w.old, types.PatchType(patchType), w.body)
+	return patch.Apply(scheme.Scheme, w.Old, types.PatchType(patchType), w.body)
 }
 
 // isStale reports whether the API server rejects the write before it validates the object: it is based on an older version, or on an object
@@ -317,7 +301,7 @@ func readBody(request *http.Request) ([]byte, error) {
 // decode decodes an object from JSON or protobuf, which controller-runtime sends for built-in kinds.
 func decode(contentType string, text []byte) (*unstructured.Unstructured, error) {
 	if mediaType, _, err := mime.ParseMediaType(contentType); err == nil && mediaType == "application/json" {
-		return patch.Decode(text)
+		return check.Decode(text)
 	}
 	object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
-	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbytransport"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
 // stub is an API server with one Job. It returns the stored Job for each request, or code for writes.
@@ -53,7 +53,7 @@ func stored() *stub {
 	}}
 }
 
-func config(r *recorded.T, s *stub, options ...managedby.Option) *rest.Config {
+func config(r *recorded.T, s *stub, options ...managedbytest.Option) *rest.Config {
 	config := &rest.Config{Host: "http://stub", Transport: s}
 	config.Wrap(managedbytransport.New(r, options...))
 	return config
@@ -196,7 +196,28 @@ func TestNoWriteIsChecked(t *testing.T) {
 		t.Error(err)
 	}
 	r.End()
-	if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], "checked 0 of 0 writes") {
+	if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], "no write reached the client") {
 		t.Errorf("got failures %q", r.Failures)
+	}
+}
+
+// TestWritesOfTheObject changes the status in a write of the object, which the API server ignores, or denies for another reason.
+func TestWritesOfTheObject(t *testing.T) {
+	for code, want := range map[int]string{
+		0:                              "PUT of jobs default/pi: the changed status is ignored: use PUT of jobs/status",
+		http.StatusUnprocessableEntity: "PUT of jobs default/pi: the API server denied the write: from the server",
+	} {
+		r, s := recorded.New(t.Context()), stored()
+		s.code = code
+		job := s.job.DeepCopy()
+		job.Status.Active = 1
+		_, err := kubernetes.NewForConfigOrDie(config(r, s)).BatchV1().Jobs("default").Update(t.Context(), job, metav1.UpdateOptions{})
+		found := r.Logs
+		if code != 0 {
+			found = r.Failures
+		}
+		if (err != nil) != (code != 0) || len(found) != 1 || !strings.HasSuffix(found[0], want) {
+			t.Errorf("%d: %v, logs %q, failures %q", code, err, r.Logs, r.Failures)
+		}
 	}
 }

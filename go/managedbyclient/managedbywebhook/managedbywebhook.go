@@ -14,69 +14,54 @@ package managedbywebhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/report"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// Handler denies a write that a release denies, with the response of the newest such release, and fails the test. The options are
-// passed to [managedby.New]; the default releases are [managedby.WithManagedByOnByDefault]. The user is taken from each request. A test fails if none of its requests is evaluated.
-func Handler(t managedbytest.T, options ...managedby.Option) admission.Handler {
+// Handler denies a write that a release denies, with the response of the newest such release, and fails the test. The user is taken from
+// each request. A test fails if none of its requests is evaluated.
+func Handler(t managedbytest.T, options ...managedbytest.Option) admission.Handler {
 	t.Helper()
-	onByDefault := managedby.WithReleases(managedby.WithManagedByOnByDefault()...)
-	policy, err := managedby.New(t.Context(), append([]managedby.Option{onByDefault}, options...)...)
-	if err != nil {
-		t.Errorf("%v", err)
-		return admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
-			return admission.Errored(http.StatusInternalServerError, err)
-		})
-	}
 	// There is no caller to report, because the code under test calls the API server.
-	reporter := report.New(t, report.Options{})
-	var requests, evaluated atomic.Int64
-	t.Cleanup(func() {
-		t.Helper()
-		if evaluated.Load() == 0 && !report.FailedOrSkipped(t) {
-			t.Errorf("managedbywebhook: none of %d requests was evaluated: the API server does not call the webhook, or denied every write before it", requests.Load())
-		}
-	})
+	c := check.New(t, "managedbywebhook", false, options)
 	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
-		requests.Add(1)
-		findings, err := policy.CheckRequest(ctx, &request.AdmissionRequest)
+		if c == nil {
+			return admission.Errored(http.StatusInternalServerError, errors.New("managedbywebhook: an option is invalid"))
+		}
+		c.Count()
+		findings, err := c.Policy.CheckRequest(ctx, &request.AdmissionRequest)
 		if err != nil {
 			return admission.Errored(http.StatusInternalServerError, err)
-		}
-		if findings.Evaluated {
-			evaluated.Add(1)
 		}
 		what := string(request.Operation)
 		if request.SubResource != "" {
 			what += " of the " + request.SubResource
 		}
-		managedbytest.Report(reporter, fmt.Sprintf("%s of %s %s/%s by %s", what, request.Kind.Kind, request.Namespace, request.Name, request.UserInfo.Username), findings)
-		return response(findings)
+		w := &check.Write{What: fmt.Sprintf("%s of %s %s/%s by %s", what, request.Kind.Kind, request.Namespace, request.Name, request.UserInfo.Username)}
+		if request.Operation == admissionv1.Update {
+			w.Old, _ = check.Decode(request.OldObject.Raw)
+		}
+		response := admission.Allowed("")
+		var denied *apierrors.StatusError
+		if errors.As(c.Report(w, findings), &denied) {
+			response.Allowed, response.Result = false, &denied.ErrStatus
+		}
+		return response
 	})
-}
-
-// response returns the webhook's response, which the API server passes on to the client.
-func response(findings managedby.Findings) admission.Response {
-	response := admission.Allowed("")
-	if denied, ok := findings.Err().(*managedby.DeniedError); ok {
-		status := denied.Status()
-		response.Allowed, response.Result = false, &status
-	}
-	return response
 }
 
 const path = "/validate"
@@ -110,7 +95,7 @@ func Configuration(resources ...schema.GroupVersionResource) *admissionregistrat
 }
 
 // Serve serves [Handler] for [Configuration] until the test ends. It returns when the server accepts requests.
-func Serve(t managedbytest.T, server webhook.Options, options ...managedby.Option) {
+func Serve(t managedbytest.T, server webhook.Options, options ...managedbytest.Option) {
 	t.Helper()
 	s := webhook.NewServer(server)
 	s.Register(path, &admission.Webhook{Handler: Handler(t, options...)})

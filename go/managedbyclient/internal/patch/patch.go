@@ -3,15 +3,15 @@ package patch
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
 )
 
 // Apply returns the result of a patch other than a server-side apply. A strategic merge patch needs the kind's Go type in the scheme.
@@ -39,17 +39,5 @@ func Apply(scheme *runtime.Scheme, old *unstructured.Unstructured, patchType typ
 	if err != nil {
 		return nil, err
 	}
-	return Decode(text)
-}
-
-// Decode decodes an object and preserves integers.
-func Decode(text []byte) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	if err := kjson.Unmarshal(text, &object.Object); err != nil {
-		return nil, err
-	}
-	if object.Object == nil {
-		return nil, errors.New("expected an object")
-	}
-	return object, nil
+	return check.Decode(text)
 }

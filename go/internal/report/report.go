@@ -223,7 +223,8 @@ func caller() (runtime.Frame, int) {
 // skipped are the prefixes of functions between the code under test and a report.
 var skipped = []string{
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient.",
-	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/internal/",
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check.",
+	"github.com/managed-by-policy/managed-by-policy/go/internal/report.",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbytransport.",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbyreactor.",
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest.",
