@@ -52,14 +52,6 @@ The library's rules that the ValidatingAdmissionPolicies implement, as JSON:
 {{- dict "ids" $ids "all" $all "clusterSpecific" $clusterSpecific "defaults" $defaults | toJson -}}
 {{- end }}
 
-{{/* A CEL expression for the member of the object at `path`, a list of 2 to 5 names; null if there is none. */}}
-{{- define "managed-by.celMember" -}}
-path.size() == 2 ? dyn(object)[?path[0]][?path[1]].orValue(null) :
-path.size() == 3 ? dyn(object)[?path[0]][?path[1]][?path[2]].orValue(null) :
-path.size() == 4 ? dyn(object)[?path[0]][?path[1]][?path[2]][?path[3]].orValue(null) :
-path.size() == 5 ? dyn(object)[?path[0]][?path[1]][?path[2]][?path[3]][?path[4]].orValue(null) : dyn(null)
-{{- end }}
-
 {{/*
 Converts a JSON value to a CEL literal. kube-apiserver requires that all values in a map or list have the same type, so values that are not strings in a list are
 dyn(...).

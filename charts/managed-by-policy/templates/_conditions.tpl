@@ -14,28 +14,17 @@
 {{- end }}
 {{- end }}
 
-{{/* Converts a path to a CEL expression with an optional value: (list "object" "spec.managedBy") is object.?spec.?managedBy */}}
-{{- define "managed-by.cel" -}}
-{{- index . 0 -}}
-{{- range splitList "." (index . 1) -}}
-{{- if and (regexMatch "^[A-Za-z_][A-Za-z0-9_]*$" .) (not (has . (list "in" "true" "false" "null"))) -}}.?{{ . }}{{- else -}}[?{{ quote . }}]{{- end -}}
-{{- end -}}
+{{/*
+A CEL expression for the optional value in `root` at `path`, a list of names. Schemas may accept any type, and selecting a member of a value that is not an
+object is an error. The value is that value then, so that a user who replaces `spec` by a list changes `managedBy`. (list ROOT)
+*/}}
+{{- define "managed-by.celValue" -}}
+[optional.of(dyn({{ index . 0 }}))]{{ range until 6 }}.map(v, path.size() > {{ . }} && type(v.orValue(null)) == map ? v[?path[{{ . }}]] : v){{ end }}[0]
 {{- end }}
 
-{{/* A CEL expression that is true if an update changes the value at a path. [] matches each element of a list. */}}
-{{- define "managed-by.valueChanged" -}}
-{{- if contains "[]." . -}}
-{{- $list := first (splitList "[]." .) -}}
-{{- $item := include "managed-by.cel" (list "item" (last (splitList "[]." .))) -}}
-{{- $new := include "managed-by.cel" (list "object" $list) -}}
-{{- $old := include "managed-by.cel" (list "oldObject" $list) -}}
-{{- /* Compare the lists first, because most updates don't change them. Reading the field in each of 60,000 elements takes seconds, so for a long list every
-change counts. */ -}}
-{{- printf "%s != %s && ([%s, %s].exists(list, list.orValue([]).size() > 1000) || %s.orValue([]).map(item, %s) != %s.orValue([]).map(item, %s))"
-  $new $old $new $old $new $item $old $item -}}
-{{- else -}}
-{{- printf "%s != %s" (include "managed-by.cel" (list "object" .)) (include "managed-by.cel" (list "oldObject" .)) -}}
-{{- end -}}
+{{/* A CEL expression for a value by kind: (list VALUES DEFAULT), where the keys of VALUES are GROUP/KIND */}}
+{{- define "managed-by.celByKind" -}}
+{{ toJson (index . 0) }}[?(request.kind.group + "/" + request.kind.kind)].orValue({{ toJson (index . 1) }})
 {{- end }}
 
 {{/* CEL expressions, one per version, that are true for requests in a version whose schema lacks the field: (list KINDS) */}}
@@ -51,18 +40,42 @@ change counts. */ -}}
 {{- $lines | uniq | toJson -}}
 {{- end }}
 
-{{/* The condition for updates: true if `managedBy` changes, in the object or in a template, and for versions that lack the field. True for all other requests. (list KINDS) */}}
+{{/*
+The condition for updates: true if `managedBy` changes, in the object or in a template, and for versions that lack the field. True for all other requests.
+(list KINDS)
+
+Removing a value of a wrong type is no change, so that users can repair such an object. Lists of templates are compared first, because most updates don't change
+them. Reading the field in each of 60,000 elements takes seconds, so every change of a long list counts.
+*/}}
 {{- define "managed-by.fieldChanges" -}}
-{{- $lines := list `request.operation != "UPDATE" || has(request.subResource)` -}}
-{{- $lines = concat $lines (include "managed-by.prunedVersions" . | fromJsonArray) -}}
-{{- $lines = append $lines (include "managed-by.valueChanged" "spec.managedBy") -}}
+{{- $paths := dict -}}{{- $lists := dict -}}
 {{- range $kind := index . 0 -}}
-  {{- $paths := without (prepend (default list .templates) (default "spec.managedBy" .path)) "spec.managedBy" -}}
-  {{- range $paths -}}
-    {{- $lines = append $lines (printf "request.kind.group == %q && request.kind.kind == %q && %s" $kind.group $kind.kind (include "managed-by.valueChanged" .)) -}}
+  {{- $name := printf "%s/%s" .group .kind -}}
+  {{- range prepend (default list .templates) (default "spec.managedBy" .path) -}}
+    {{- if contains "[]." . -}}
+      {{- $pair := list -}}{{- range splitList "[]." . -}}{{- $pair = append $pair (splitList "." .) -}}{{- end -}}
+      {{- $_ := set $lists $name (append (default list (get $lists $name)) $pair | uniq) -}}
+    {{- else -}}
+      {{- $_ := set $paths $name (append (default list (get $paths $name)) (splitList "." .) | uniq) -}}
+    {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- join " ||\n" (uniq $lines) -}}
+{{- $default := list (list "spec" "managedBy") -}}
+{{- range $name, $own := $paths -}}{{- if eq (toJson $own) (toJson $default) -}}{{- $_ := unset $paths $name -}}{{- end -}}{{- end -}}
+request.operation != "UPDATE" || has(request.subResource) ||
+{{- range include "managed-by.prunedVersions" . | fromJsonArray }}
+{{ . }} ||
+{{- end }}
+{{ include "managed-by.celByKind" (list $paths $default) }}.exists(path,
+  [[object, oldObject].map(root, {{ include "managed-by.celValue" (list "root") }})].exists(values,
+    values[0] != values[1] && (values[0].hasValue() || type(values[1].orValue(null)) == string)))
+{{- if $lists }} ||
+{{ include "managed-by.celByKind" (list $lists list) }}.exists(paths,
+  [[object, oldObject].map(root, [paths[0]].map(path, {{ include "managed-by.celValue" (list "root") }})[0])].exists(values,
+    values[0] != values[1] && (type(values[0].orValue([])) != list ||
+      [values.map(v, type(v.orValue(null)) == list ? v.value() : [])].exists(lists, lists.exists(list, list.size() > 1000) ||
+        [lists.map(list, list.map(item, [paths[1]].map(path, {{ include "managed-by.celValue" (list "item") }})[0]))].exists(items, items[0] != items[1])))))
+{{- end }}
 {{- end }}
 
 {{/*
@@ -70,41 +83,37 @@ The condition for status updates: true for delegated objects, for all objects of
 True for requests to the main resource. (list KINDS SETTINGS)
 */}}
 {{- define "managed-by.statusUpdateChecked" -}}
-{{- $kinds := index . 0 -}}
-{{- $lines := include "managed-by.prunedVersions" (list $kinds) | fromJsonArray -}}
+{{- $lines := include "managed-by.prunedVersions" . | fromJsonArray -}}
 {{- with (index . 1).builtin_status_writers -}}
   {{- $lines = append $lines (printf "request.kind.kind in %s" (keys . | sortAlpha | toJson)) -}}
 {{- end -}}
-{{- $reserved := dict -}}
-{{- /* The field's path in kinds that don't use spec.managedBy. */ -}}
-{{- $paths := list -}}
-{{- range $kind := $kinds -}}
-  {{- if and .status .path (ne .path "spec.managedBy") -}}
-    {{- $stored := include "managed-by.cel" (list "oldObject" .path) -}}
-    {{- $paths = append $paths (printf "request.kind.group == %q && request.kind.kind == %q ? %s :" .group .kind $stored) -}}
-  {{- end -}}
-  {{- range .versions -}}
-    {{- if and $kind.status $kind.reservedValue -}}{{- $_ := set $reserved (printf "%s/%s" $kind.group .) $kind.reservedValue -}}{{- end -}}
+{{- $reserved := dict -}}{{- $paths := dict -}}
+{{- range $kind := index . 0 -}}
+  {{- if .status -}}
+    {{- if ne (default "spec.managedBy" .path) "spec.managedBy" -}}{{- $_ := set $paths (printf "%s/%s" .group .kind) (splitList "." .path) -}}{{- end -}}
+    {{- range .versions -}}
+      {{- if $kind.reservedValue -}}{{- $_ := set $reserved (printf "%s/%s" $kind.group .) $kind.reservedValue -}}{{- end -}}
+    {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- $stored := append (uniq $paths) (include "managed-by.cel" (list "oldObject" "spec.managedBy")) | join "\n  " -}}
-{{- $isDelegated := printf "[%s].exists(name,\n  name.hasValue() && name != %s[?(request.kind.group + \"/\" + request.kind.version)])"
-  $stored (toJson $reserved) -}}
-{{- printf "!has(request.subResource) || request.subResource == \"status\" && (\n%s)" (join " ||\n" (append $lines $isDelegated) | indent 2) -}}
+!has(request.subResource) || request.subResource == "status" && (
+{{- range $lines }}
+  {{ . }} ||
+{{- end }}
+  [{{ include "managed-by.celByKind" (list $paths (list "spec" "managedBy")) }}].map(path,
+    {{ include "managed-by.celValue" (list "oldObject") }}).exists(name,
+    name.hasValue() && name != {{ toJson $reserved }}[?(request.kind.group + "/" + request.kind.version)]))
 {{- end }}
 
 {{/* The condition for the queues policy: true for workloads, and templates of workloads, that are delegated to MultiKueue and have a queue. (list . KINDS) */}}
 {{- define "managed-by.hasQueue" -}}
 {{- $library := include "managed-by.library" (index . 0) | fromYaml -}}
-{{- $lines := list -}}
+{{- $paths := dict -}}
 {{- range index . 1 -}}
-  {{- if .labels -}}
-    {{- $line := printf "%s.orValue(\"\") == %q && %s[?%q].orValue(\"\") != \"\"" (include "managed-by.cel" (list "object" .path)) $library.multiKueue (include "managed-by.cel" (list "object" .labels)) $library.queueName -}}
-    {{- if ne .location "workload" -}}{{- $line = printf "request.kind.group == %q && request.kind.kind == %q && %s" .group .kind $line -}}{{- end -}}
-    {{- $lines = append $lines $line -}}
-  {{- end -}}
+  {{- if .labels -}}{{- $_ := set $paths (printf "%s/%s" .group .kind) (list (splitList "." .path) (append (splitList "." .labels) $library.queueName)) -}}{{- end -}}
 {{- end -}}
-{{- join " ||\n" (uniq $lines) -}}
+[{{ include "managed-by.celByKind" (list $paths list) }}.map(path, {{ include "managed-by.celValue" (list "object") }}.orValue(""))].exists(values,
+  values.size() == 2 && values[0] == {{ quote $library.multiKueue }} && !(values[1] in [dyn(""), dyn(null)]))
 {{- end }}
 
 {{/* The matchConditions of the webhook: (list KINDS SETTINGS) */}}

@@ -53,8 +53,8 @@ func TestMatchConditions(t *testing.T) {
 		}
 		counts[c.Matches]++
 	})
-	if len(matchers) != 4 || counts[true] < 1000 || counts[false] < 1000 {
-		t.Fatalf("got %d manifests, want 4; got %d matched and %d excluded requests, want at least 1000 of each", len(matchers), counts[true], counts[false])
+	if len(matchers) != 5 || counts[true] < 1000 || counts[false] < 1000 {
+		t.Fatalf("got %d manifests, want 5; got %d matched and %d excluded requests, want at least 1000 of each", len(matchers), counts[true], counts[false])
 	}
 	t.Logf("%d manifests, matched: %d, excluded: %d", len(matchers), counts[true], counts[false])
 }

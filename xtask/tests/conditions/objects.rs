@@ -1,6 +1,7 @@
 //! Objects and statuses for the requests that the conditions evaluate.
 
 use managed_by::Kind;
+use managed_by_parity::generate::Generator;
 use managed_by_testing::objects::object_with_managed_by;
 use serde_json::{Value, json};
 
@@ -85,4 +86,81 @@ pub(crate) fn objects(kind: &Kind<'_>) -> Vec<Value> {
         }
     }
     objects
+}
+
+/// Returns the paths of `managedBy` and of the templates that the conditions read.
+fn paths(kind: &Kind<'_>) -> Vec<String> {
+    let own = kind.managed_by_path().to_owned();
+    [own].into_iter().chain(kind.nested_paths()).collect()
+}
+
+/// Puts a value of a random type at a random prefix of a path that the conditions read, the same in all objects.
+pub(crate) fn corrupt(generator: &mut Generator, kind: &Kind<'_>, objects: &mut [&mut Value]) {
+    let paths = paths(kind);
+    let path = generator.one_of(&paths).replace("[]", ".[]");
+    let keys: Vec<_> = path.split('.').collect();
+    let prefixes: Vec<_> = (1..=keys.len()).map(|depth| &keys[..depth]).collect();
+    let keys = *generator.one_of(&prefixes);
+    let types = [
+        json!("x"),
+        json!(5),
+        json!(["a"]),
+        json!({"a": 1}),
+        json!([5, {}]),
+        json!(true),
+        Value::Null,
+    ];
+    let value = generator.one_of(&types);
+    for object in objects {
+        replace(object, keys, value);
+    }
+}
+
+/// Replaces the value at a path, and the values of other types that should contain it.
+fn replace(place: &mut Value, keys: &[&str], value: &Value) {
+    match keys {
+        [] => place.clone_from(value),
+        ["[]", rest @ ..] => {
+            if place.get(0).is_none() {
+                *place = json!([{}]);
+            }
+            replace(&mut place[0], rest, value);
+        }
+        [key, rest @ ..] => {
+            if !place.is_object() {
+                *place = json!({});
+            }
+            replace(&mut place[*key], rest, value);
+        }
+    }
+}
+
+/// Returns the values at a path, each with the value of a wrong type that contains it instead.
+fn values<'v>(object: &'v Value, path: &str) -> Vec<Option<&'v Value>> {
+    let (path, rest) = path
+        .split_once("[].")
+        .map_or((path, None), |(list, rest)| (list, Some(rest)));
+    let mut value = Some(object);
+    for key in path.split('.') {
+        if let Some(Value::Object(members)) = value {
+            value = members.get(key);
+        }
+    }
+    match (rest, value) {
+        (Some(rest), Some(Value::Array(items))) => {
+            items.iter().flat_map(|item| values(item, rest)).collect()
+        }
+        (Some(_), None) => Vec::new(),
+        _ => vec![value],
+    }
+}
+
+/// Returns true if an update changes no value that the conditions read, except that it may remove values of a wrong type.
+pub(crate) fn has_same_values(kind: &Kind<'_>, request: &Value) -> bool {
+    paths(kind).iter().all(|path| {
+        let [new, old] = ["object", "oldObject"].map(|member| values(&request[member], path));
+        let is_removed =
+            new.iter().all(Option::is_none) && !old.iter().flatten().any(|value| value.is_string());
+        new == old || is_removed
+    })
 }
