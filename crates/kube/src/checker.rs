@@ -9,7 +9,7 @@ use managed_by::{
 };
 use serde_json::{Value, json};
 
-use crate::write::{Write, with_status_of};
+use crate::write::{ResultSource, Write, with_status_of};
 
 /// Evaluates writes under a set of releases, and records the results.
 #[derive(Debug)]
@@ -66,6 +66,11 @@ impl Checker {
         self.record().failures.push(line);
     }
 
+    fn add_warning(&self, write: &Write, text: &str) {
+        let line = format!("{} {}: {text}", write.method, write.path);
+        self.record().warnings.push(line);
+    }
+
     pub(crate) fn add_not_evaluated(&self, write: &Write, reason: &str) {
         let line = format!("{} {}: {reason}", write.method, write.path);
         self.record().not_evaluated.push(line);
@@ -104,6 +109,13 @@ impl Checker {
             return None;
         }
         self.add(write, &evaluation);
+        if write.source != ResultSource::ServerComputed
+            && let Some(part) = old.and_then(|old| ignored_change(write, old, new))
+        {
+            let other = if write.is_status { "object" } else { "status" };
+            let warning = format!("the changed {part} is ignored: write the {other}");
+            self.add_warning(write, &warning);
+        }
         let newest = evaluation.denied_by().newest()?;
         let mut verdicts = evaluation.release_verdicts.iter();
         let verdict = verdicts.find(|v| v.releases.contains(newest))?;
@@ -161,11 +173,24 @@ impl Checker {
     }
 }
 
-/// Returns true if the API server rejects the write before it validates the object: it is based on an older version.
+/// Returns true if the API server rejects the write before it validates the object: it is based on an older version, or on an object that
+/// was deleted and created again, or names another object.
 pub(crate) fn is_stale(old: &Value, new: &Value) -> bool {
-    let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
-    let sent = version(new).filter(|sent| sent != "");
-    sent.is_some() && sent != version(old)
+    ["resourceVersion", "uid", "name"].iter().any(|field| {
+        let value = |object: &Value| object.get("metadata")?.get(field).cloned();
+        let sent = value(new).filter(|sent| sent != "" && !sent.is_null());
+        sent.is_some() && sent != value(old)
+    })
+}
+
+/// Returns the part of an object that the API server ignores in a write, if the write changes it. Code that did not read the object sends
+/// a placeholder as its spec.
+fn ignored_change(write: &Write, old: &Value, new: &Value) -> Option<&'static str> {
+    let part = if write.is_status { "spec" } else { "status" };
+    let sent = new.get(part)?.as_object()?;
+    let is_read = new.pointer("/metadata/resourceVersion").is_some();
+    let differs = !sent.is_empty() && new.get(part) != old.get(part);
+    (differs && (is_read || !write.is_status)).then_some(part)
 }
 
 pub(crate) fn kind_of(object: &Value) -> Option<&str> {

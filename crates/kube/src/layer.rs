@@ -81,13 +81,13 @@ impl WriteCheckLayer {
     }
 
     /// Returns the findings that make a release, or known early patch releases of it, deny a write, and the API server's own errors if it
-    /// rejects a status, a server-side apply or a strategic merge patch as invalid. Each starts with the method and path of the write.
+    /// rejects a write of a kind with rules as invalid. Each starts with the method and path of the write.
     pub fn failures(&self) -> Vec<String> {
         self.checker.record().failures.clone()
     }
 
     /// Returns the findings that only warn, such as likely typos of `managedBy` and statuses that the API server accepts and clients
-    /// misread. Each starts with the method and path of the write.
+    /// misinterpret, and changes that the API server ignores, because they need a write of the status, or of the object. Each starts with the method and path of the write.
     pub fn warnings(&self) -> Vec<String> {
         self.checker.record().warnings.clone()
     }
@@ -118,6 +118,16 @@ impl WriteCheckLayer {
             self.evaluated_count() > 0,
             "no write was evaluated: the code under test uses another client"
         );
+    }
+
+    /// Checks that there are no [warnings](Self::warnings).
+    ///
+    /// # Panics
+    /// If there are. The message lists them.
+    #[track_caller]
+    pub fn assert_no_warnings(&self) {
+        let warnings = self.warnings();
+        assert!(warnings.is_empty(), "warnings:\n{}", warnings.join("\n"));
     }
 
     /// Returns the number of evaluated writes. If it is 0, the code under test uses another client, or no write could be evaluated.
@@ -197,8 +207,8 @@ where
             }
             let request = Request::from_parts(parts, Req::from(sent));
             let response = send(&inner, request).await?;
-            let is_rejected =
-                write.is_status && response.status() == StatusCode::UNPROCESSABLE_ENTITY;
+            let is_rejected = write.known_kind().is_some()
+                && response.status() == StatusCode::UNPROCESSABLE_ENTITY;
             if !is_computed && !is_rejected {
                 return Ok(response.map(Either::Left));
             }

@@ -234,6 +234,13 @@ async fn status_and_main_resource_writes_ignore_each_others_fields() {
         200
     );
     assert_eq!(checks.failures(), [""; 0]);
+    assert_eq!(
+        checks.warnings(),
+        [
+            format!("PUT {JOB}: the changed status is ignored: write the status"),
+            format!("PUT {STATUS}: the changed spec is ignored: write the object"),
+        ]
+    );
     assert_eq!(server.call(&checks, ("PUT", JOB, ""), &sent).await.0, 422);
     assert!(failure(&checks).ends_with("field is immutable [managed-by/immutable]"));
     // A create drops the status.
@@ -294,13 +301,13 @@ async fn settings_declare_kinds_and_writers() {
 #[tokio::test]
 async fn writes_that_the_api_server_rejects_first_are_not_evaluated() {
     let mut server = Server::new(job(&json!({})));
-    let mut stale = job(&running(2));
-    stale["metadata"]["resourceVersion"] = json!("0");
     let checks = WriteCheckLayer::default();
-    assert_eq!(
-        server.call(&checks, ("PUT", STATUS, ""), &stale).await.0,
-        200
-    );
+    for field in ["resourceVersion", "uid", "name"] {
+        let mut stale = job(&running(2));
+        stale["metadata"][field] = json!("0");
+        let put = ("PUT", STATUS, "");
+        assert_eq!(server.call(&checks, put, &stale).await.0, 200, "{field}");
+    }
     server.stored = Err(404);
     let missing = job(&running(2));
     assert_eq!(

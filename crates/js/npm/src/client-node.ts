@@ -1,4 +1,5 @@
 // Checks the writes of a client of @kubernetes/client-node.
+import { isDeepStrictEqual } from "node:util";
 import { Observable, type RequestContext, ResponseContext, SelfDecodingBody } from "@kubernetes/client-node";
 import type { Verdict } from "../generated/evaluation.js";
 import type { Settings } from "../generated/settings.js";
@@ -55,9 +56,9 @@ interface Write {
  * ```
  */
 export class WriteChecker {
-  /** Findings that make a release deny a write, and the API server's own errors if it rejects a status or a patch as invalid. */
+  /** Findings that make a release deny a write, and the API server's own errors if it rejects a write of a kind with rules as invalid. */
   readonly failures: string[] = [];
-  /** Findings that only warn, such as statuses that the API server accepts and clients misread. */
+  /** Findings that only warn, such as statuses that the API server accepts and clients misinterpret, and changes that the API server ignores. */
   readonly warnings: string[] = [];
   /** Writes that could not be evaluated, each with the reason. */
   readonly notEvaluated: string[] = [];
@@ -105,6 +106,13 @@ export class WriteChecker {
     }
   }
 
+  /** Throws an error if there are warnings. */
+  assertNoWarnings(): void {
+    if (this.warnings.length > 0) {
+      throw new Error(`warnings:\n${this.warnings.join("\n")}`);
+    }
+  }
+
   async #send(sender: HttpSender, request: RequestContext): Promise<ResponseContext> {
     const write = parse(request);
     if (write === undefined || (write.kind === undefined && !this.#hasSettings)) {
@@ -127,9 +135,9 @@ export class WriteChecker {
       return denial;
     }
     const response = await sender.send(request).toPromise();
-    const isInvalid = response.httpStatusCode === 422;
+    const isInvalid = response.httpStatusCode === 422 && write.kind !== undefined;
     const isComputed = result === undefined && response.httpStatusCode < 300;
-    if (!isComputed && !(isInvalid && (write.isStatus || result === undefined))) {
+    if (!isComputed && !isInvalid) {
       return response;
     }
     const text = await response.body.text();
@@ -177,6 +185,10 @@ export class WriteChecker {
     for (const { enforcement, upstream, message, rule, releaseRange } of verdict.findings) {
       const list = enforcement === "deny" || upstream ? this.failures : this.warnings;
       list.push(`${write.method} ${write.path}: ${message}${releaseRange === undefined ? "" : ` (kube-apiserver ${releaseRange})`} [${rule}]`);
+    }
+    const ignored = isStatus ? "spec" : "status";
+    if (old !== undefined && isChanged(result[ignored], old[ignored]) && (!isStatus || metadataOf(result)["resourceVersion"] !== undefined)) {
+      this.warnings.push(`${write.method} ${write.path}: the changed ${ignored} is ignored: write the ${isStatus ? "object" : "status"}`);
     }
     const denials = verdict.releaseVerdicts?.filter(({ allowed }) => !allowed) ?? [];
     const newest = allReleases().findLast((release) => denials.some((denial) => denial.releases.includes(release)));
@@ -249,6 +261,11 @@ function merge(target: unknown, patch: unknown): unknown {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns true if a part of an object is sent and differs from the stored one. */
+function isChanged(sent: unknown, stored: unknown): boolean {
+  return isObject(sent) && Object.keys(sent).length > 0 && !isDeepStrictEqual(sent, stored);
 }
 
 function parseObject(text: string): Fields | undefined {

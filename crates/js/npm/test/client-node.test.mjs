@@ -134,6 +134,8 @@ test("creates, updates and the object API are checked", async () => {
   answers.set("GET", [200, { kind: "APIResourceList", groupVersion: "batch/v1", resources: [{ name: "jobs", kind: "Job", namespaced: true }] }]);
   await assert.rejects(KubernetesObjectApi.makeApiClient(config).create(job(undefined, "typo")), /spec\.managedBy: Invalid value/);
   assert.deepEqual([sent, checker.failures.length, checker.evaluatedCount], [[`PUT ${PATH}`], 3, 4]);
+  assert.deepEqual(checker.warnings, [`PUT ${PATH}: the changed status is ignored: write the status`]);
+  assert.throws(() => checker.assertNoWarnings(), /^Error: warnings:\nPUT .* is ignored/);
 });
 
 test("patches that only the API server can compute are evaluated in its response", async () => {

@@ -165,21 +165,21 @@ pub(crate) const OPTIONAL_START_TIME_WITHOUT_COMPLETIONS: ReleaseSet =
 
 /// Releases in which `startTime` may change when a Job resumes (kubernetes#134769, and #135128 to #135130 in older releases).
 pub(crate) const MUTABLE_START_TIME_ON_RESUME: ReleaseSet =
-    ReleaseSet::of(&[Release::V1_32, Release::V1_33]).union(ReleaseSet::since(Release::V1_34));
+    ReleaseSet::of(&[Release::V1_32, Release::V1_33]).union(ReleaseSet::at_least(Release::V1_34));
 
 /// Like [`STATUS_VERDICT_SETS`], for the template of a suspended Job.
 pub(crate) const TEMPLATE_VERDICT_SETS: &[ReleaseSet] = &[
     ReleaseSet::of(&[Release::V1_30]),
-    ReleaseSet::since(Release::V1_31).difference(ReleaseSet::since(Release::V1_36_1)),
+    ReleaseSet::at_least(Release::V1_31).difference(ReleaseSet::at_least(Release::V1_36_1)),
     ReleaseSet::of(&[Release::V1_36_1]),
-    ReleaseSet::since(Release::V1_36),
+    ReleaseSet::at_least(Release::V1_36),
 ];
 
 /// Releases with equal findings. Values are formatted later and may differ in a set.
 /// In 1.32, kube-apiserver changed its message about a `managedBy` that is too long.
 pub(crate) const FINDING_SETS: &[ReleaseSet] = &[
     ReleaseSet::of(&[Release::V1_30, Release::V1_31]),
-    ReleaseSet::since(Release::V1_32_6),
+    ReleaseSet::at_least(Release::V1_32_6),
 ];
 
 /// Like [`FINDING_SETS`], for the status of a Job.
@@ -191,16 +191,16 @@ pub(crate) const STATUS_FINDING_SETS: &[ReleaseSet] = &[
     ReleaseSet::of(&[Release::V1_32, Release::V1_33]),
     ReleaseSet::of(&[Release::V1_34_1]),
     ReleaseSet::of(&[Release::V1_34, Release::V1_35]),
-    ReleaseSet::since(Release::V1_36_1),
+    ReleaseSet::at_least(Release::V1_36_1),
 ];
 
 /// Like [`FINDING_SETS`], for the template of a suspended Job.
 pub(crate) const TEMPLATE_FINDING_SETS: &[ReleaseSet] = &[
     ReleaseSet::of(&[Release::V1_30]),
     ReleaseSet::of(&[Release::V1_31]),
-    ReleaseSet::since(Release::V1_32_6).difference(ReleaseSet::since(Release::V1_36_1)),
+    ReleaseSet::at_least(Release::V1_32_6).difference(ReleaseSet::at_least(Release::V1_36_1)),
     ReleaseSet::of(&[Release::V1_36_1]),
-    ReleaseSet::since(Release::V1_36),
+    ReleaseSet::at_least(Release::V1_36),
 ];
 
 impl fmt::Display for Release {

@@ -11,17 +11,27 @@ pub struct ReleaseSet(u32);
 impl ReleaseSet {
     /// Returns all releases.
     pub const fn all() -> Self {
-        Self::since(Release::OLDEST)
+        Self::at_least(Release::OLDEST)
     }
 
     /// Returns the releases in which the feature gate `JobManagedBy` is on by default: 1.32 and newer. Without the gate, 1.30 and 1.31 drop
     /// `managedBy` from new Jobs.
     pub const fn with_managed_by_on_by_default() -> Self {
-        Self::since(Release::V1_32_6)
+        Self::at_least(Release::V1_32_6)
     }
 
-    /// Returns a release and all newer ones.
-    pub const fn since(release: Release) -> Self {
+    /// Returns a release and all newer ones. A minor release, such as [`Release::V1_33`], includes all of its patch releases.
+    pub fn since(release: Release) -> Self {
+        if release.is_last_of_minor() {
+            let minor = release.minor();
+            let all = Release::ALL.iter().copied();
+            return all.filter(|other| other.minor() >= minor).collect();
+        }
+        Self::at_least(release)
+    }
+
+    /// Returns a release and all newer ones, without older patch releases of the same minor release.
+    pub(crate) const fn at_least(release: Release) -> Self {
         Self(Self::of(Release::ALL).0 & !Self::bit(release).wrapping_sub(1))
     }
 
