@@ -1,7 +1,8 @@
-//! Checks the library's module dependencies against the layers in `docs/contributing/architecture.md`.
+//! Checks the dependencies of crates, and those of the library's modules against the layers in `docs/contributing/architecture.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use crate::support::{files_with_extension, root};
 
@@ -54,4 +55,29 @@ fn modules_import_only_modules_above_them() {
         }
     }
     assert!(count > 200, "{count}");
+}
+
+/// The commands share only `managed-by-console`, and only `status` has a network stack.
+#[test]
+fn commands_are_separate() {
+    let commands = ["linter", "conformance", "status"].map(|name| format!("managed-by-{name}"));
+    for command in &commands {
+        let tree = Command::new(env!("CARGO"))
+            .args(["tree", "--offline", "--locked", "--edges", "normal"])
+            .args(["--prefix", "none", "--format", "{p}", "--package", command])
+            .current_dir(root("."))
+            .output()
+            .unwrap();
+        let tree = String::from_utf8(tree.stdout).unwrap();
+        let names = tree.lines().filter_map(|line| line.split(' ').next());
+        let names: BTreeSet<_> = names.collect();
+        assert!(names.contains("managed-by-console"), "{command}: {tree}");
+        for other in commands.iter().filter(|other| *other != command) {
+            assert!(!names.contains(&**other), "{command} uses {other}");
+        }
+        for name in ["kube", "tokio", "rustls"] {
+            let has_network = command == "managed-by-status";
+            assert_eq!(names.contains(name), has_network, "{command}: {name}");
+        }
+    }
 }

@@ -1,42 +1,23 @@
 //! The command line of managed-by-policy: checks manifests, changes and recordings without a cluster, and reports the status of the
 //! workloads in one.
-//!
-//! A command reads files ([`input`]), evaluates them with `managed-by-offline`, and fills a [`report::Report`]; [`output`]
-//! prints it. A [`conformance`] report is built apart. All verdicts come from the library.
 
 mod args;
-mod command;
-mod config;
-mod conformance;
-mod counts;
-mod diagnostic;
-mod exit;
-mod files;
-mod fix;
-mod format;
-mod git;
-mod hint;
-mod input;
-mod interrupt;
-mod kustomize;
-mod output;
-mod recording;
-mod report;
-mod result;
-mod status;
-mod stderr;
-mod stream;
-mod suppression;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
+use managed_by_console::escape::escape_control;
+use managed_by_console::exit::{CliError, ExitStatus};
+use managed_by_console::print::print_diagnostics;
+use managed_by_console::stderr;
+use managed_by_console::value::suggestion;
+use managed_by_linter::args::SettingsCommand;
+use managed_by_linter::command::{diff, lint, list, page, replay, review, settings};
+use managed_by_linter::config;
 
-use args::Args;
-use exit::{CliError, ExitStatus};
-use stderr::stderr;
+use args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -46,17 +27,15 @@ fn main() -> ExitCode {
         clap::ColorChoice::Never => ColorChoice::Never,
     };
     color.write_global();
-    let exit = match command::run(args) {
+    let exit = match run(args) {
         Ok(exit) => exit,
         Err(CliError::BrokenPipe) => ExitStatus::BrokenPipe,
         Err(CliError::Error(text)) => {
-            stderr!("error: {}\n", output::escape::escape_control(&text));
+            stderr!("error: {}\n", escape_control(&text));
             ExitStatus::Error
         }
         Err(CliError::Diagnostics(diagnostics)) => {
-            for diagnostic in &diagnostics {
-                stderr!("{}", output::text::render_diagnostic(diagnostic));
-            }
+            print_diagnostics(&diagnostics);
             ExitStatus::Error
         }
     };
@@ -66,4 +45,70 @@ fn main() -> ExitCode {
         Err(_) => ExitStatus::Error,
     };
     ExitCode::from(exit as u8)
+}
+
+fn run(mut args: Args) -> Result<ExitStatus, CliError> {
+    let quiet = args.quiet;
+    if !args.no_config {
+        configure(&mut args.command)?;
+    }
+    match args.command {
+        Command::Lint(args) => lint::run(&args, quiet),
+        Command::Diff(args) => diff::run(&args, quiet),
+        Command::Review(args) => review::run(&args, quiet),
+        Command::Replay(args) => replay::run(&args, quiet),
+        Command::Conformance(args) => managed_by_conformance::run(&args, quiet),
+        Command::Status(args) => managed_by_status::run(&args, quiet),
+        Command::Rules {
+            family,
+            kind,
+            output,
+        } => list::rules(family.as_deref(), kind.as_deref(), output),
+        Command::Explain { rule } => page::explain(&rule),
+        Command::Kinds { output } => list::kinds(output),
+        Command::Settings(command) => settings::run(&command, quiet),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "managed-by", &mut script);
+            // If the name of the program has a hyphen, the bash script looks up a command's options under a different name
+            // than it defines: <https://github.com/clap-rs/clap/issues/6421>.
+            let script = String::from_utf8_lossy(&script);
+            let script = script.replace("managed__subcmd__by", "managed__by");
+            io::stdout().write_all(script.as_bytes())?;
+            Ok(ExitStatus::Accepted)
+        }
+        Command::Man { command } => man(&command),
+    }
+}
+
+/// Applies `managed-by.toml` where the arguments set no value.
+fn configure(command: &mut Command) -> Result<(), CliError> {
+    match command {
+        Command::Lint(args) => config::apply_to_manifests(&mut args.manifests),
+        Command::Diff(args) => config::apply_to_manifests(&mut args.manifests),
+        Command::Review(args) => config::apply_to_evaluation(&mut args.evaluation),
+        Command::Replay(args) => config::apply_to_evaluation(&mut args.evaluation),
+        Command::Conformance(args) => config::apply_to_settings(&mut args.settings),
+        Command::Status(args) => config::apply_to_settings(&mut args.settings),
+        Command::Settings(SettingsCommand::Writers(args)) => {
+            config::apply_to_settings(&mut args.settings)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn man(command: &[String]) -> Result<ExitStatus, CliError> {
+    let mut program = Args::command();
+    program.build();
+    let mut parent = &program;
+    for name in command {
+        parent = parent.find_subcommand(name).ok_or_else(|| {
+            let near = suggestion(name, parent.get_subcommands().map(clap::Command::get_name));
+            CliError::Error(format!("unknown command {}{near}", command.join(" ")))
+        })?;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(parent.clone()).render(&mut page)?;
+    io::stdout().write_all(&page)?;
+    Ok(ExitStatus::Accepted)
 }

@@ -21,7 +21,7 @@ type Responses = BTreeMap<String, (u16, Value)>;
 
 fn recording() -> Responses {
     let recorded: Value =
-        serde_json::from_str(include_str!("../../src/status/recorded.json")).unwrap();
+        serde_json::from_str(include_str!("../../../status/src/assessment/recorded.json")).unwrap();
     let group = |name: &str, version: &str| {
         let version = json!({"groupVersion": format!("{name}/{version}"), "version": version});
         json!({"name": name, "versions": [version], "preferredVersion": version})

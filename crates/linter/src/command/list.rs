@@ -1,0 +1,150 @@
+//! `managed-by rules` and `managed-by kinds`.
+
+use std::io::{self, Write as _};
+
+use managed_by::{
+    FieldLocation, Kind, Release, ReleaseSet, Rule, RuleSource, kinds as all_kinds,
+    rules as all_rules,
+};
+use managed_by_console::exit::{CliError, ExitStatus};
+use managed_by_console::table::table;
+use managed_by_console::value::suggestion;
+use serde_json::{Value, json};
+
+use crate::args::ListOutput;
+
+/// Lists rules, optionally of one family or for one kind.
+///
+/// # Errors
+/// Returns an error if the kind is unknown, or the output cannot be written.
+pub fn rules(
+    family: Option<&str>,
+    kind: Option<&str>,
+    output: ListOutput,
+) -> Result<ExitStatus, CliError> {
+    let family = family.map(|family| format!("{family}/"));
+    let ids = kind.map(rules_of_kind).transpose()?;
+    let rules = all_rules().iter().filter(|rule| {
+        let is_of_family = |family: &String| rule.id().starts_with(family);
+        family.as_ref().is_none_or(is_of_family)
+            && ids.as_ref().is_none_or(|ids| ids.contains(&rule.id()))
+    });
+    let mut out = io::stdout().lock();
+    if output == ListOutput::Json {
+        let list: Vec<Value> = rules.map(|rule| rule_json(rule)).collect();
+        writeln!(out, "{:#}", Value::from(list))?;
+        return Ok(ExitStatus::Accepted);
+    }
+    let rows = rules.map(|rule| {
+        let source = if rule.is_upstream() {
+            "kube-apiserver"
+        } else {
+            "this project"
+        };
+        [
+            rule.id().to_owned(),
+            rule.default_enforcement().as_str().to_owned(),
+            source.to_owned(),
+            releases(rule),
+            rule.documentation().title.to_owned(),
+        ]
+    });
+    let header = ["RULE", "DEFAULT", "FROM", "RELEASES", "TITLE"];
+    write!(out, "{}", table(header, rows))?;
+    Ok(ExitStatus::Accepted)
+}
+
+/// Formats the releases that have a rule.
+fn releases(rule: &Rule) -> String {
+    let releases = Release::ALL.iter().copied();
+    let releases: ReleaseSet = releases
+        .filter(|release| rule.exists_in(*release))
+        .collect();
+    if releases == ReleaseSet::all() {
+        "all".to_owned()
+    } else {
+        releases.to_string()
+    }
+}
+
+/// Returns the rules for objects of a kind, including the rules for all kinds.
+fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
+    let kinds = all_kinds().iter().copied();
+    let is_named =
+        |kind: &Kind<'_>| kind.name().eq_ignore_ascii_case(name) || kind.plural() == name;
+    if !kinds.clone().any(is_named) {
+        let mut known: Vec<_> = kinds.map(Kind::name).collect();
+        known.dedup();
+        let (known, near) = (known.join(", "), suggestion(name, known));
+        let text = format!("unknown kind {name}, expected one of {known}{near}");
+        return Err(CliError::Error(text));
+    }
+    let rules = all_rules().iter();
+    let rules = rules.filter(|rule| {
+        kinds
+            .clone()
+            .any(|kind| is_named(kind) && rule.applies_to(kind))
+    });
+    Ok(rules.map(|rule| rule.id()).collect())
+}
+
+fn rule_json(rule: &Rule) -> Value {
+    let docs = rule.documentation();
+    let source = match *rule.source() {
+        RuleSource::Upstream {
+            function,
+            option,
+            since,
+            until,
+            deviation,
+        } => json!({
+            "function": function, "option": option, "since": since.as_str(),
+            "until": until.map(Release::as_str), "deviation": deviation,
+        }),
+        RuleSource::Policy { source } => json!({"source": source}),
+    };
+    json!({
+        "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
+        "default": rule.default_enforcement().as_str(), "upstream": rule.is_upstream(),
+        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": rule.page_url(),
+    })
+}
+
+/// # Errors
+/// Returns an error if the output cannot be written.
+pub fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
+    let mut out = io::stdout().lock();
+    if output == ListOutput::Json {
+        let list: Vec<Value> = all_kinds().iter().map(|kind| kind_json(kind)).collect();
+        writeln!(out, "{:#}", Value::from(list))?;
+        return Ok(ExitStatus::Accepted);
+    }
+    let rows = all_kinds().iter().map(|kind| {
+        let status = if kind.has_status_rules() {
+            "checked"
+        } else {
+            "-"
+        };
+        [
+            kind.name().to_owned(),
+            format!("{}/{}", kind.group(), kind.versions().join(", ")),
+            kind.managed_by_path().to_owned(),
+            kind.reserved_value().unwrap_or("-").to_owned(),
+            status.to_owned(),
+        ]
+    });
+    let header = ["KIND", "API", "FIELD", "RESERVED VALUE", "STATUS"];
+    write!(out, "{}", table(header, rows))?;
+    Ok(ExitStatus::Accepted)
+}
+
+fn kind_json(kind: &Kind<'_>) -> Value {
+    let docs = kind.docs();
+    json!({
+        "kind": kind.name(), "group": kind.group(), "versions": kind.versions(), "plural": kind.plural(),
+        "field": kind.managed_by_path(), "reservedValue": kind.reserved_value(),
+        "template": match kind.field_location() { FieldLocation::Workload => None, FieldLocation::Template(kind) => Some(kind) },
+        "defaulted": kind.is_defaulted(), "honorsManagedBy": kind.honors_managed_by(), "statusRules": kind.has_status_rules(),
+        "rules": kind.specific_rule_ids(), "checks": docs.checks, "unchecked": docs.unchecked, "source": docs.source,
+    })
+}

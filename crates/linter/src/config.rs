@@ -1,0 +1,190 @@
+//! Repository-wide defaults: `managed-by.toml`, in the working directory or an ancestor.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use managed_by::{did_you_mean, nearest};
+use managed_by_console::diagnostic::{Diagnostic, span_and_source};
+use managed_by_console::exit::CliError;
+use managed_by_console::input::Input;
+use managed_by_console::value::parse_namespace;
+use managed_by_offline::{ReleaseSelector, ValueLocation};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::args::{EvaluationArgs, ManifestArgs, RuleOverride};
+
+/// Pattern of releases, for editors: `1.36`, `v1.36.3-eks-abc`, `1.31-1.33`, `1.31+`, `all`.
+#[cfg(test)]
+const RELEASES: &str = concat!(
+    r"^(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+][^,]+)",
+    r"(, *(all|v?1\.\d+(\.\d+)?(\+|-v?1\.\d+(\.\d+)?)?|v?1\.\d+\.\d+[-+][^,]+))*$",
+);
+
+/// Contents of the file. Command-line arguments have precedence.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Config {
+    /// File with the policy's settings, standalone or in a policy manifest, relative to the directory of this file
+    settings: Option<PathBuf>,
+    /// Kubernetes release whose rules apply, such as 1.36.3, or 1.36 for its newest patch release; or several, each with its verdict:
+    /// 1.31-1.33, 1.33.4+, a list, or all
+    #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = RELEASES)))]
+    kubernetes: Option<ReleaseSelector>,
+    /// Files and directories that lint and diff exclude, relative to the directory of this file
+    exclude: Vec<String>,
+    /// Namespace of objects without one
+    #[serde(deserialize_with = "namespace")]
+    namespace: Option<String>,
+    /// Baseline file: lint and diff suppress the findings that it lists; --write-baseline creates it
+    baseline: Option<PathBuf>,
+    /// Enforcement of rules by id: deny, warn or off
+    #[serde(deserialize_with = "rule_overrides")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    rules: Vec<RuleOverride>,
+    /// Exit with 1 for warnings too
+    deny_warnings: bool,
+    /// Exit with 0 if nothing was evaluated or a file is empty
+    allow_empty: bool,
+}
+
+fn namespace<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(value)?;
+    parse_namespace(&name).map(Some).map_err(D::Error::custom)
+}
+
+fn rule_overrides<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<RuleOverride>, D::Error> {
+    let levels = BTreeMap::<String, String>::deserialize(value)?;
+    let rules = levels
+        .iter()
+        .map(|(id, level)| format!("{id}={level}").parse().map_err(D::Error::custom));
+    rules.collect()
+}
+
+/// Applies the file's values where the arguments of a command that reads manifests set none.
+///
+/// # Errors
+/// Returns an error if the file exists and is invalid.
+pub fn apply_to_manifests(args: &mut ManifestArgs) -> Result<(), CliError> {
+    let (config, directory) = Config::find()?;
+    config.apply_to_manifests(directory, args);
+    Ok(())
+}
+
+/// Applies the file's values where the arguments that control the evaluation set none.
+///
+/// # Errors
+/// Returns an error if the file exists and is invalid.
+pub fn apply_to_evaluation(args: &mut EvaluationArgs) -> Result<(), CliError> {
+    Config::find()?.0.apply_to_evaluation(args);
+    Ok(())
+}
+
+/// Applies the file's settings if the arguments have none.
+///
+/// # Errors
+/// Returns an error if the file exists and is invalid.
+pub fn apply_to_settings(settings: &mut Option<PathBuf>) -> Result<(), CliError> {
+    let (config, _) = Config::find()?;
+    *settings = settings.take().or(config.settings);
+    Ok(())
+}
+
+impl Config {
+    /// Reads the nearest file, if there is one, and returns its directory. Paths are relative to the working directory.
+    fn find() -> Result<(Self, PathBuf), CliError> {
+        let here = env::current_dir()?;
+        let mut files = here
+            .ancestors()
+            .map(|directory| directory.join("managed-by.toml"));
+        let Some(path) = files.find(|path| path.is_file()) else {
+            return Ok((Self::default(), PathBuf::new()));
+        };
+        let path = path.strip_prefix(&here).unwrap_or(&path);
+        let input = Input::new(path);
+        let text = input.text()?;
+        let mut config: Self = toml::from_str(&text).map_err(|e: toml::de::Error| {
+            let located = locate(&text, e.span().unwrap_or_default());
+            let message = format!("{}{}", e.message(), suggestion(e.message()));
+            Diagnostic::at(&input.name, span_and_source(&text, &located), message)
+        })?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for file in [&mut config.settings, &mut config.baseline] {
+            *file = file.take().map(|file| directory.join(file));
+        }
+        Ok((config, directory.to_owned()))
+    }
+
+    /// Applies the defaults for evaluation.
+    fn apply_to_evaluation(mut self, args: &mut EvaluationArgs) {
+        // The last override of a rule wins.
+        self.rules.append(&mut args.rules);
+        args.rules = self.rules;
+        args.deny_warnings |= self.deny_warnings && !args.allow_warnings;
+        args.allow_empty |= self.allow_empty;
+        args.settings = args.settings.take().or(self.settings);
+        args.kubernetes = args.kubernetes.take().or(self.kubernetes);
+    }
+
+    /// Applies the defaults for files, the namespace, the baseline and evaluation.
+    fn apply_to_manifests(mut self, directory: PathBuf, args: &mut ManifestArgs) {
+        let baseline = &mut args.baseline.baseline;
+        *baseline = baseline.take().or(self.baseline.take());
+        args.user.namespace = args.user.namespace.take().or(self.namespace.take());
+        if args.directories.exclude.is_empty() {
+            args.directories.exclude = std::mem::take(&mut self.exclude);
+            args.directories.root = Some(directory);
+        }
+        self.apply_to_evaluation(&mut args.evaluation);
+    }
+}
+
+fn locate(text: &str, span: std::ops::Range<usize>) -> ValueLocation {
+    let before = text.get(..span.start).unwrap_or_default();
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    ValueLocation {
+        line: before.matches('\n').count().saturating_add(1),
+        column: last.chars().count().saturating_add(1),
+        span,
+        is_exact: true,
+    }
+}
+
+/// Suggests a key, if the message reports an unknown one and lists the valid ones.
+fn suggestion(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted
+        .next()
+        .filter(|_| message.starts_with("unknown field"));
+    let near = unknown.and_then(|unknown| nearest(unknown, quoted));
+    near.map_or_else(String::new, |near| format!("; {}", did_you_mean(near)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Config;
+
+    const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.schema.json");
+
+    /// Editors use the schema for completion and validation.
+    #[test]
+    fn schema_matches_the_code() {
+        let mut schema = schemars::schema_for!(Config);
+        let id = "https://raw.githubusercontent.com/managed-by-policy/managed-by-policy/main/docs/config.schema.json";
+        schema.insert("$id".to_owned(), id.into());
+        schema.insert("title".to_owned(), "managed-by.toml".into());
+        let made = format!("{:#}\n", schema.as_value());
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(SCHEMA, &made).unwrap();
+        }
+        let written = fs::read_to_string(SCHEMA).unwrap();
+        assert_eq!(
+            written, made,
+            "docs/config.schema.json is out of date; run with UPDATE_EXPECT=1 to update it"
+        );
+    }
+}

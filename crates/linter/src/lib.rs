@@ -1,0 +1,19 @@
+//! Checks manifests, changes and recordings without a cluster.
+//!
+//! A command reads files, evaluates them with `managed-by-offline`, and fills a [`report::Report`]; [`output`] prints it. All verdicts
+//! come from the library.
+
+pub mod args;
+pub mod command;
+pub mod config;
+mod counts;
+mod files;
+mod fix;
+mod git;
+mod hint;
+mod kustomize;
+mod output;
+mod recording;
+mod report;
+mod result;
+mod suppression;

@@ -1,0 +1,106 @@
+//! The arguments of `managed-by status`.
+
+use std::path::PathBuf;
+
+use chrono::TimeDelta;
+use clap::{Args as ClapArgs, ValueEnum};
+use http::Uri;
+use managed_by_console::value::parse_namespace;
+
+#[expect(clippy::struct_excessive_bools, reason = "each is an argument")]
+#[derive(Debug, ClapArgs)]
+pub struct StatusArgs {
+    /// Kind, or kind and name: jobs, jobset/train
+    #[arg(value_name = "KIND[/NAME]")]
+    pub(crate) object: Option<String>,
+    /// Namespace; by default that of the context
+    #[arg(long, short, value_parser = parse_namespace)]
+    pub(crate) namespace: Option<String>,
+    /// All namespaces
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    pub(crate) all_namespaces: bool,
+    /// Label selector, such as team=a
+    #[arg(long, short = 'l', value_name = "LABELS")]
+    pub(crate) selector: Option<String>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Minimum age of evidence, such as 90s, 5m or 1h
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
+    pub(crate) after: TimeDelta,
+    /// Field manager that may write the status of a controller's workloads (repeatable)
+    #[arg(long = "writer", value_name = "CONTROLLER=MANAGER", value_parser = parse_writer)]
+    pub(crate) writers: Vec<(String, String)>,
+    /// Policy settings, which may list controllers and declare custom kinds
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// Show only orphaned, stalled and contradicting workloads, and those with a foreign writer
+    #[arg(long)]
+    pub(crate) problems: bool,
+    /// Read the cluster every 30 seconds, and print rows whose verdict or state changed
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    /// Write a report of openreports.io or wgpolicyk8s.io for each problem, and delete outdated ones
+    #[arg(long, conflicts_with_all = ["watch", "selector", "object"])]
+    pub(crate) reports: bool,
+    /// Send metrics to a Pushgateway, by POST, such as <http://pushgateway:9091/metrics/job/managed-by>
+    #[arg(long, value_name = "URL", conflicts_with = "watch", value_parser = parse_url)]
+    pub(crate) push_metrics: Option<Uri>,
+    /// Exit with 0 if there are no workloads
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: StatusOutput,
+}
+
+/// Parses an absolute URL.
+fn parse_url(text: &str) -> Result<Uri, String> {
+    let url: Uri = text.parse().map_err(|_| "expected a URL".to_owned())?;
+    let is_http = matches!(url.scheme_str(), Some("http" | "https"));
+    if is_http && url.host().is_some() && url.query().is_none() {
+        Ok(url)
+    } else {
+        Err("expected a URL that starts with http:// or https://, without a query".to_owned())
+    }
+}
+
+/// Parses a duration: `90s`, `5m`, `1h`.
+fn parse_duration(text: &str) -> Result<TimeDelta, String> {
+    let expected = || "expected a number and s, m or h, such as 90s".to_owned();
+    let split = text.len().saturating_sub(1);
+    let (number, unit) = text.split_at_checked(split).ok_or_else(expected)?;
+    let number: u32 = number.parse().map_err(|_| expected())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err(expected()),
+    };
+    Ok(TimeDelta::seconds(
+        i64::from(number).saturating_mul(seconds),
+    ))
+}
+
+/// Parses `CONTROLLER=MANAGER`.
+fn parse_writer(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let (controller, manager) = pair.ok_or("expected CONTROLLER=MANAGER")?;
+    Ok((controller.to_owned(), manager.to_owned()))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusOutput {
+    /// A table, or a tree for one workload.
+    Table,
+    /// A table with one thing to do for each problem.
+    Wide,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+    /// The problems, for a CI job's page.
+    Markdown,
+    /// Numbers of workloads, as metrics for Prometheus.
+    Metrics,
+}

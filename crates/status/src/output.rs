@@ -1,0 +1,333 @@
+//! Prints the status of workloads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use managed_by_console::escape::escape_control;
+use managed_by_console::exit::{CliError, ExitStatus};
+use managed_by_console::format::{number, pluralize};
+use managed_by_console::stderr;
+use managed_by_console::table::table;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::args::{StatusArgs, StatusOutput};
+use crate::assessment::{ObjectStatus, StatusVerdict, duration};
+
+/// Workloads of a cluster with their verdicts.
+#[derive(Debug)]
+pub(crate) struct StatusReport {
+    pub(crate) now: DateTime<Utc>,
+    pub(crate) after: TimeDelta,
+    pub(crate) objects: Vec<ObjectStatus>,
+    pub(crate) unchecked: Vec<UnreadResource>,
+    /// Controllers that the settings list, or that the library knows.
+    pub(crate) known_controllers: BTreeSet<String>,
+    /// True if one workload was selected by its name.
+    pub(crate) has_name: bool,
+}
+
+/// Resource that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct UnreadResource {
+    pub(crate) resource: String,
+    pub(crate) reason: String,
+    /// True if workloads of this resource are missing in the report.
+    #[serde(rename = "workloads")]
+    pub(crate) has_workloads: bool,
+}
+
+impl StatusReport {
+    /// Returns true if a workload could not be read, or has no verdict.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.unchecked.iter().any(|unread| unread.has_workloads)
+            || self.count(StatusVerdict::Unchecked) > 0
+    }
+
+    /// Returns the exit status. Problems that are published elsewhere do not fail the run.
+    pub(crate) fn exit_status(&self, args: &StatusArgs) -> ExitStatus {
+        let is_published = args.reports || args.push_metrics.is_some();
+        let mut objects = self.objects.iter();
+        let has_problem = objects.any(|row| row.verdict.is_problem());
+        ExitStatus::first([
+            (self.is_incomplete(), ExitStatus::Error),
+            (has_problem && !is_published, ExitStatus::Denied),
+            (
+                self.objects.is_empty() && !args.allow_empty && !is_published,
+                ExitStatus::NothingEvaluated,
+            ),
+        ])
+    }
+
+    fn count(&self, verdict: StatusVerdict) -> usize {
+        let rows = self.objects.iter();
+        rows.filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Formats the counts: `3 workloads: 1 orphaned, 2 healthy`.
+    fn summary(&self) -> String {
+        let counts = StatusVerdict::ALL
+            .iter()
+            .map(|verdict| (self.count(*verdict), verdict));
+        let counts = counts.filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts
+            .map(|(count, verdict)| format!("{} {}", number(count), verdict.as_str()))
+            .collect();
+        let all = pluralize(self.objects.len(), "workload");
+        match &*counts {
+            [] => all,
+            counts => format!("{all}: {}", counts.join(", ")),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let mut summary = Map::new();
+        summary.insert("workloads".to_owned(), self.objects.len().into());
+        for verdict in StatusVerdict::ALL {
+            summary.insert(verdict.as_str().to_owned(), self.count(verdict).into());
+        }
+        json!({
+            "format": 1, "command": "status",
+            "time": self.now.to_rfc3339_opts(SecondsFormat::Secs, true), "after": duration(self.after),
+            "summary": summary, "objects": self.objects, "unchecked": self.unchecked,
+        })
+    }
+
+    fn age(&self, time: Option<DateTime<Utc>>) -> String {
+        let age = time.map(|time| duration(self.now.signed_duration_since(time)));
+        age.unwrap_or_else(|| "<none>".to_owned())
+    }
+}
+
+pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Result<(), CliError> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match args.output {
+        StatusOutput::Json => {
+            serde_json::to_writer_pretty(&mut out, &report.json()).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+        StatusOutput::Yaml => {
+            let yaml = serde_yaml_ng::to_string(&report.json());
+            let yaml = yaml.map_err(|e| CliError::Error(e.to_string()))?;
+            out.write_all(yaml.as_bytes())?;
+        }
+        StatusOutput::Markdown => out.write_all(markdown(report).as_bytes())?,
+        StatusOutput::Metrics => out.write_all(metrics(report).as_bytes())?,
+        StatusOutput::Table if report.has_name => {
+            for row in &report.objects {
+                out.write_all(tree(report, row).as_bytes())?;
+            }
+        }
+        StatusOutput::Table | StatusOutput::Wide => {
+            let rows = report.objects.iter();
+            let rows = rows.filter(|row| !args.problems || row.verdict.is_problem());
+            let rows: Vec<_> = rows.collect();
+            if !rows.is_empty() {
+                let text = rows_as_table(report, &rows, args);
+                out.write_all(text.as_bytes())?;
+            }
+        }
+    }
+    out.flush()?;
+    for UnreadResource {
+        resource, reason, ..
+    } in &report.unchecked
+    {
+        stderr!("unchecked: {}: {reason}\n", escape_control(resource));
+    }
+    if args.is_table() && !quiet && !report.has_name {
+        stderr!("{}\n", report.summary());
+    }
+    Ok(())
+}
+
+/// Formats the name as for kubectl: `job/pi`.
+fn name(row: &ObjectStatus) -> String {
+    format!(
+        "{}/{}",
+        row.object.kind.to_ascii_lowercase(),
+        row.object.name
+    )
+}
+
+fn controller(row: &ObjectStatus) -> &str {
+    if row.delegated {
+        &row.controller
+    } else {
+        "<built-in>"
+    }
+}
+
+fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArgs) -> String {
+    let cells = rows.iter().map(|row| {
+        let write = row.last_status_write.as_ref();
+        let last_write = match write {
+            Some(write) => format!("{} ({})", report.age(Some(write.time)), write.manager),
+            None => "<none>".to_owned(),
+        };
+        [
+            row.object.namespace.clone(),
+            name(row),
+            controller(row).to_owned(),
+            row.state.to_owned(),
+            last_write,
+            report.age(row.created),
+            row.verdict.as_str().to_owned(),
+            row.reason.clone(),
+            row.action.clone(),
+        ]
+        .map(|cell| escape_control(&cell).into_owned())
+    });
+    let header = [
+        "NAMESPACE",
+        "NAME",
+        "CONTROLLER",
+        "STATE",
+        "LAST STATUS WRITE",
+        "AGE",
+        "VERDICT",
+        "REASON",
+        "ACTION",
+    ];
+    let cells = cells.collect::<Vec<_>>().into_iter();
+    let is_wide = args.output == StatusOutput::Wide;
+    if args.all_namespaces {
+        return if is_wide {
+            table(header, cells)
+        } else {
+            let [header @ .., _] = header;
+            table(header, cells.map(|[cells @ .., _]: [String; 9]| cells))
+        };
+    }
+    let [_, header @ ..] = header;
+    let cells = cells.map(|[_, cells @ ..]: [String; 9]| cells);
+    if is_wide {
+        table(header, cells)
+    } else {
+        let [header @ .., _] = header;
+        table(header, cells.map(|[cells @ .., _]: [String; 8]| cells))
+    }
+}
+
+/// Formats one workload as a tree, with the objects that it depends on.
+fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
+    let mut text = String::new();
+    let created = report.age(row.created);
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "{} {}   {}, {created} old, run by {}",
+        row.object.kind,
+        row.object.namespaced_name(),
+        row.state,
+        if row.delegated {
+            &row.controller
+        } else {
+            "its built-in controller"
+        },
+    );
+    let last = row.chain.len();
+    for (index, link) in row.chain.iter().enumerate() {
+        let branch = if index.saturating_add(1) == last {
+            "└─"
+        } else {
+            "├─"
+        };
+        let _ = writeln!(
+            text,
+            "{branch} {} {}   {}",
+            link.kind, link.name, link.state
+        );
+    }
+    let write = match &row.last_status_write {
+        Some(write) => format!("{} ago by {}", report.age(Some(write.time)), write.manager),
+        None => "<none>".to_owned(),
+    };
+    let _ = writeln!(text, "last status write: {write}");
+    let colon = if row.reason.is_empty() { "" } else { ": " };
+    let _ = writeln!(text, "{}{colon}{}", row.verdict.as_str(), row.reason);
+    if !row.action.is_empty() {
+        let _ = writeln!(text, "to do: {}", row.action);
+    }
+    let lines: Vec<_> = text.lines().map(escape_control).collect();
+    format!(
+        "{}
+",
+        lines.join(
+            "
+"
+        )
+    )
+}
+
+/// Formats the problems and the totals, for the page of a CI job.
+fn markdown(report: &StatusReport) -> String {
+    let mut text = format!("{}\n", report.summary());
+    let problems = report.objects.iter().filter(|row| row.verdict.is_problem());
+    for (index, row) in problems.enumerate() {
+        if index == 0 {
+            text.push_str("\n| workload | controller | age | verdict | reason | to do |\n| --- | --- | --- | --- | --- | --- |\n");
+        }
+        let cells = [
+            format!("{} {}", row.object.kind, row.object.namespaced_name()),
+            controller(row).to_owned(),
+            report.age(row.created),
+            row.verdict.as_str().to_owned(),
+            row.reason.clone(),
+            row.action.clone(),
+        ];
+        let cells = cells.map(|cell| escape_control(&cell).replace('|', "\\|"));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    for unread in &report.unchecked {
+        let _ = write!(
+            text,
+            "\nUnchecked: `{}`: {}\n",
+            unread.resource, unread.reason
+        );
+    }
+    text
+}
+
+/// Formats the numbers of workloads for Prometheus. Users choose the names of controllers, so unknown ones have the label `other`: the
+/// number of time series stays bounded.
+///
+/// Source: "Exposition formats" in Prometheus' documentation, "Text-based format".
+pub(crate) fn metrics(report: &StatusReport) -> String {
+    let mut counts: BTreeMap<(&str, String, &str), usize> = BTreeMap::new();
+    for row in &report.objects {
+        let controller = match &*row.controller {
+            "" => "built-in",
+            name if report.known_controllers.contains(name) => name,
+            _ => "other",
+        };
+        let kind = row.object.kind_and_group();
+        let count = counts.entry((controller, kind, row.verdict.as_str()));
+        let count = count.or_default();
+        *count = count.saturating_add(1);
+    }
+    let unread = report.unchecked.len();
+    let time = report.now.timestamp();
+    let mut text = "# HELP managed_by_objects Workloads by controller, kind and verdict of managed-by status.\n\
+        # TYPE managed_by_objects gauge\n"
+        .to_owned();
+    // Writing to a String cannot fail.
+    for ((controller, kind, verdict), count) in counts {
+        let _ = writeln!(
+            text,
+            "managed_by_objects{{controller=\"{controller}\",kind=\"{kind}\",verdict=\"{verdict}\"}} {count}"
+        );
+    }
+    let _ = write!(
+        text,
+        "# HELP managed_by_status_unread_resources Resources that managed-by status could not read.\n\
+         # TYPE managed_by_status_unread_resources gauge\n\
+         managed_by_status_unread_resources {unread}\n\
+         # HELP managed_by_status_timestamp_seconds Time at which managed-by status read the cluster.\n\
+         # TYPE managed_by_status_timestamp_seconds gauge\n\
+         managed_by_status_timestamp_seconds {time}\n"
+    );
+    text
+}
