@@ -13,7 +13,7 @@ pub(crate) static JOB: Kind<'static> = Kind {
     status: StatusRules::Job,
     docs: OptionalDocs::new(KindDocs {
         checks: "kube-apiserver checks the format, immutability and the whole status, if the feature gate `JobManagedBy` is enabled",
-        unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is disabled, the API server drops the field",
+        unchecked: "nothing checks that the external controller exists. While `JobManagedBy` is disabled, the API server drops the field. Kueue 0.18.4 and 0.19.2 admit a Job without resource requests and never dispatch it, unless its ClusterQueue covers the resource `pods`; `managed-by status` finds such Jobs",
         source: "`k8s.io/api/batch/v1`, `pkg/apis/batch/validation`, KEP-4368",
     }),
     ..Kind::EMPTY

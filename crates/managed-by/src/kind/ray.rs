@@ -19,6 +19,8 @@ const CHECKS: &str = "CEL allows two values, and denies changes to a set value, 
 
 const UNCHECKED: &str = "a write through `v1alpha1` drops the field, and `managed-by/pruned-version` sees only the version: it warns, or denies updates if `role`, `controllers` or `namespaces` is set";
 
+const RAY_JOB_UNCHECKED: &str = "as for RayCluster. Kueue and KubeRay both skip a delegated RayJob with `clusterSelector`, so it never runs. With `deletionStrategy.deletionRules`, Kueue requires `shutdownAfterJobFinishes`, and KubeRay in the worker cluster refuses both together";
+
 pub(super) static RAY_CLUSTER: Kind<'static> = Kind {
     group: "ray.io",
     versions: VERSIONS,
@@ -75,7 +77,7 @@ pub(super) static RAY_JOB: Kind<'static> = Kind {
     }),
     docs: OptionalDocs::new(KindDocs {
         checks: CHECKS,
-        unchecked: UNCHECKED,
+        unchecked: RAY_JOB_UNCHECKED,
         source: "`IsJobDeploymentTerminal`, and rayjob_controller.go at 1.3.0 to 1.7.0. A failed attempt goes to `Retrying` and has no `endTime`. From 1.5 on, a RayJob that is no longer valid goes from any state to `ValidationFailed` and stays there. `jobStatus` changes only before the end",
     }),
     ..Kind::EMPTY
