@@ -23,3 +23,4 @@ mod readme;
 mod settings;
 mod support;
 mod traces;
+mod values;

@@ -8,7 +8,7 @@ use std::mem;
 
 use anyhow::{Context as _, Result};
 use managed_by_testing::{VALUES, VALUES_SCHEMA, read};
-use serde_json::{Value, from_str, json};
+use serde_json::{Map, Value, from_str, json};
 
 use crate::chart_values;
 use crate::generated::Generated;
@@ -57,30 +57,92 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     let controllers = names.remove("controllers").context("controllers")?;
     schema["else"] =
         json!({"properties": {"controllers": controllers, "settings": {"properties": names}}});
-    replace_patterns(&mut schema);
+    with_sentences(&mut schema);
     Ok(schema)
 }
 
-/// Replaces patterns that have examples by conditions with the same meaning: Helm prints a pattern that does not match, and readers
-/// need an example instead.
-fn replace_patterns(schema: &mut Value) {
+/// Keywords whose errors are not sentences, such as `minItems: got 0, want 1` and `'not' failed`.
+const TERSE: [&str; 11] = [
+    "not",
+    "allOf",
+    "anyOf",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "minimum",
+    "maximum",
+];
+
+/// Replaces terse keywords by a condition with the same meaning, whose error says what the value must be. A list has no item twice.
+fn with_sentences(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
-            members.values_mut().for_each(replace_patterns);
-            let examples = members.get("examples").and_then(Value::as_array);
-            let examples = examples.map(|examples| {
-                let examples = examples.iter().filter_map(Value::as_str);
-                examples.collect::<Vec<_>>().join(" or ")
-            });
-            if let Some(examples) = examples
-                && let Some(pattern) = members.remove("pattern")
-            {
-                members.insert("if".to_owned(), json!({"pattern": pattern}));
-                let hint = json!({"const": format!("a value such as {examples}")});
-                members.insert("else".to_owned(), hint);
+            let hint = hint(members);
+            let terse: Map<_, _> = TERSE
+                .iter()
+                .filter_map(|key| members.remove_entry(*key))
+                .collect();
+            for (key, value) in members.iter_mut() {
+                if !["if", "enum", "examples"].contains(&&**key) {
+                    with_sentences(value);
+                }
+            }
+            if members.contains_key("items") {
+                members.insert("uniqueItems".to_owned(), true.into());
+            }
+            if !terse.is_empty() {
+                let mut condition = members.remove("if").unwrap_or_else(|| json!({}));
+                condition
+                    .as_object_mut()
+                    .into_iter()
+                    .for_each(|all| all.extend(terse.clone()));
+                members.insert("if".to_owned(), condition);
+                members.insert("else".to_owned(), json!({"const": hint}));
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(replace_patterns),
+        Value::Array(items) => items.iter_mut().for_each(with_sentences),
         _ => {}
+    }
+}
+
+/// Describes the values that a schema accepts.
+fn hint(schema: &Map<String, Value>) -> String {
+    let texts = |value: &Value| {
+        let texts = value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        texts.map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    let required = schema
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let required: Vec<_> = required
+        .map(|schema| texts(&schema["required"]).join(" and "))
+        .filter(|names| !names.is_empty())
+        .collect();
+    if let Some(examples) = schema.get("examples") {
+        format!("a value such as {}", texts(examples).join(" or "))
+    } else if !required.is_empty() {
+        format!("an object with {}", required.join(" or "))
+    } else if schema.contains_key("minProperties") {
+        "an object with at least one member".to_owned()
+    } else if schema.contains_key("minItems") {
+        "a list with at least one item".to_owned()
+    } else if let Some(max) = schema.get("maxItems") {
+        format!("a list of at most {max} items")
+    } else if let Some(min) = schema.get("minimum") {
+        let max = schema
+            .get("maximum")
+            .map(|max| format!(" and at most {max}"));
+        format!("a number of at least {min}{}", max.unwrap_or_default())
+    } else {
+        "a value that is not empty".to_owned()
     }
 }

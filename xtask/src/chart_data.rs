@@ -10,14 +10,19 @@ use managed_by::{
     EXTERNAL_CONTROLLERS, FieldLocation, Kind, QUEUE_NAME, QueueKind, REQUIRED_LABELS, Release,
     ReleaseSet, Rule, RuleCategory, ValueConstraint, kinds, rules,
 };
+use managed_by_testing::read;
 use serde::Serialize;
-use serde_json::{json, to_string};
+use serde_json::{Value, json, to_string};
 
 use crate::generated::Generated;
 use crate::rules::rejection;
 
 /// Path of the file.
 pub(crate) const LIBRARY: &str = "charts/managed-by-policy/files/library.yaml";
+
+/// The chart's values, which templates cannot read, and their copy.
+const VALUES: &str = "charts/managed-by-policy/values.yaml";
+const DEFAULTS: &str = "charts/managed-by-policy/files/defaults.json";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,6 +37,8 @@ struct KindRow<'k> {
     location: &'static str,
     workload: &'k str,
     format: &'static str,
+    /// Values that the API accepts; empty for any.
+    values: &'k [&'k str],
     defaulted: bool,
     can_require_delegation: bool,
     status: bool,
@@ -63,6 +70,10 @@ impl<'k> From<&Kind<'k>> for KindRow<'k> {
                 ValueConstraint::Path => "path",
                 ValueConstraint::OneOf(_) => "values",
                 ValueConstraint::Any => "any",
+            },
+            values: match kind.value_constraint() {
+                ValueConstraint::OneOf(values) => values,
+                ValueConstraint::Path | ValueConstraint::Any => &[],
             },
             defaulted: kind.is_defaulted(),
             can_require_delegation: kind.can_require_delegation(),
@@ -112,12 +123,16 @@ struct CelRow {
     reason: &'static str,
 }
 
-/// Generates the file.
+/// Generates the files.
 ///
 /// # Errors
 /// If a rule in CEL has an example that is not JSON.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
-    Ok(vec![Generated::new(LIBRARY, library()?)])
+    let defaults: Value = serde_yaml_ng::from_str(&read(VALUES)?)?;
+    Ok(vec![
+        Generated::new(LIBRARY, library()?),
+        Generated::new(DEFAULTS, format!("{defaults:#}\n")),
+    ])
 }
 
 fn library() -> Result<String> {

@@ -19,28 +19,9 @@
 {{- if and $root.Values.cel.enabled $root.Values.namespaced -}}
   {{- $problems = append $problems "cel.enabled: must be false if namespaced is true, because a ValidatingAdmissionPolicy applies to all namespaces" -}}
 {{- end -}}
-{{- $problems = concat $problems (include "managed-by.namespaceProblems" $root | fromJsonArray) -}}
+{{- $settings := include "managed-by.settings" . | fromYaml -}}
+{{- $problems = concat $problems (include "managed-by.settingsProblems" (list $root $settings) | fromJsonArray) -}}
 {{- if $problems -}}
   {{- fail (printf "\n\nvalues to set or correct:\n- %s\n" (join "\n- " (uniq $problems))) -}}
 {{- end -}}
-{{- end }}
-
-{{/* Problems in the value `namespaces` that values.schema.json does not detect. PolicyServer does not start with such settings. */}}
-{{- define "managed-by.namespaceProblems" -}}
-{{- $problems := list -}}
-{{- $entries := default list .Values.namespaces -}}
-{{- range $index, $entry := $entries -}}
-  {{- if and (eq $.Values.role "worker") (eq .delegation "required") -}}
-    {{- $problems = append $problems (printf "namespaces[%d].delegation: a cluster with the role worker cannot require delegation" $index) -}}
-  {{- end -}}
-  {{- range $name := default (list "*") .match -}}
-    {{- with include "managed-by.matchingEntry" (list $name (slice $entries 0 $index)) -}}
-      {{- $problems = append $problems (printf "namespaces[%d]: %q is never reached, because namespaces[%s] matches it" $index $name (splitList " " . | first)) -}}
-    {{- end -}}
-  {{- end -}}
-  {{- if ne (len (uniq (default list .match))) (len (default list .match)) -}}
-    {{- $problems = append $problems (printf "namespaces[%d].match: lists a name twice" $index) -}}
-  {{- end -}}
-{{- end -}}
-{{- $problems | toJson -}}
 {{- end }}

@@ -70,11 +70,11 @@ writers, Kueue's service accounts are added.
 {{- $controllers := deepCopy (default dict $values.controllers) -}}
 {{- $kueue := include "managed-by.kueueWriters" . | fromJsonArray -}}
 {{- $multikueue := (include "managed-by.library" (index . 0) | fromYaml).multiKueue -}}
+{{- $isRemoved := and (hasKey $controllers $multikueue) (kindIs "invalid" (get $controllers $multikueue)) -}}
+{{- range $name, $entry := $controllers -}}{{- if kindIs "invalid" $entry -}}{{- $_ := unset $controllers $name -}}{{- end -}}{{- end -}}
 {{- if and $kueue (ne $values.role "worker") (hasKey $values "controllers") -}}
   {{- $entry := dig $multikueue dict $controllers -}}
-  {{- if kindIs "invalid" $entry -}}
-    {{- $_ := unset $controllers $multikueue -}}
-  {{- else -}}
+  {{- if not $isRemoved -}}
     {{- if not (kindIs "map" $entry) -}}{{- $entry = dict -}}{{- end -}}
     {{- $_ := set $controllers $multikueue (merge $entry (dict "status_writers" $kueue)) -}}
   {{- end -}}

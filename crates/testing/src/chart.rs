@@ -1,10 +1,10 @@
 //! Manifests that Helm renders from the chart.
 
 use std::io::{self, ErrorKind, Write as _};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::{env, thread};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::Deserialize as _;
 use serde_json::Value;
 
@@ -82,15 +82,34 @@ pub fn policy_in(manifest: &str) -> Result<Value> {
 /// # Errors
 /// If Helm fails, or in CI (`CI` is set) if it is not on the PATH.
 pub fn template(values: &str, arguments: &str) -> Result<Option<String>> {
+    let rendered = render(values, arguments, &Value::Null)?;
+    let rendered = rendered.map(|result| result.map_err(|error| anyhow!("{arguments}: {error}")));
+    rendered.transpose()
+}
+
+/// Renders templates like [`template`], with more values. Returns Helm's error message if it rejects the values.
+///
+/// # Errors
+/// If Helm cannot run, or in CI (`CI` is set) if it is not on the PATH.
+pub fn render(
+    files: &str,
+    arguments: &str,
+    values: &Value,
+) -> Result<Option<std::result::Result<String, String>>> {
     let mut helm = Command::new("helm");
     helm.args(["template", "managed-by", CHART, "--namespace", "team-a"]);
     helm.args(["--kube-version", "1.37.0"]);
-    for values in values.split(' ') {
+    for file in files.split_whitespace() {
         helm.arg("--values");
-        helm.arg(format!("{CHART}/ci/{values}-values.yaml"));
+        helm.arg(format!("{CHART}/ci/{file}-values.yaml"));
     }
-    helm.args(arguments.split(' ')).current_dir(root("."));
-    let output = match helm.output() {
+    helm.args(["--values", "-"])
+        .args(arguments.split_whitespace())
+        .current_dir(root("."))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut helm = match helm.spawn() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             ensure!(env::var_os("CI").is_none(), "helm is not on the PATH");
             let name = thread::current().name().unwrap_or_default().to_owned();
@@ -101,9 +120,15 @@ pub fn template(values: &str, arguments: &str) -> Result<Option<String>> {
             )?;
             return Ok(None);
         }
-        output => output.context("helm")?,
+        helm => helm.context("helm")?,
     };
-    let error = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{arguments}: {error}");
-    Ok(Some(String::from_utf8(output.stdout)?))
+    let mut stdin = helm.stdin.take().context("stdin")?;
+    stdin.write_all(values.to_string().as_bytes())?;
+    drop(stdin);
+    let output = helm.wait_with_output()?;
+    Ok(Some(if output.status.success() {
+        Ok(String::from_utf8(output.stdout)?)
+    } else {
+        Err(String::from_utf8(output.stderr)?)
+    }))
 }

@@ -119,8 +119,8 @@ impl Generator {
         object
     }
 
-    /// Generates a value from a node of the grammar.
-    fn derive(&mut self, node: &Value) -> Value {
+    /// Generates a value from a grammar: `delegation.yml` describes its operators.
+    pub fn derive(&mut self, node: &Value) -> Value {
         let Value::Object(members) = node else {
             let items = node.as_array();
             return items.map_or_else(

@@ -8,9 +8,9 @@ use super::error::{Rejection, SettingsError, SettingsErrors};
 use super::parser::{ListSchema, MAX_ENTRIES, Parser, declare_keys};
 use super::{Settings, glob, names};
 use crate::decode::{Entries, Node, Path, Raw, Type};
+use crate::description::Enforcement;
 use crate::kind::{self, FieldLocation, Kind, REQUIRED_LABELS};
 use crate::sorted::Sorted;
-use crate::suggest::did_you_mean;
 
 const PATH: Path<'_> = Path::Member(&Path::Root, "controllers");
 
@@ -288,24 +288,23 @@ impl<'a> Settings<'a> {
             return;
         }
         let declared = self.custom_kinds.without_problems();
+        let lists_unknown =
+            self.enforcement("managed-by/reserved-domain") == Some(Enforcement::Off);
         let mut seen = BTreeMap::new();
         for (name, value) in entries {
             let path = Path::Key(&PATH, name);
             if seen.insert(Cow::Borrowed(&**name), 0_usize).is_some() {
                 parser.push(SettingsError::duplicate_field(&path));
             }
-            if let Some(rejection) = names::validate_controller(name) {
-                parser.push(SettingsError::new(&path, rejection).for_key());
+            let rejection = if let Some(rejection) = names::validate_controller(name) {
+                Some(rejection)
             } else if let Some(kind) = declared.iter().find(|kind| kind.is_reconciled_by(name)) {
-                let text = format!(
-                    "must be an external controller; the built-in controller of {} is always allowed",
-                    kind.name()
-                );
-                parser.push(SettingsError::semantic(&path, text).for_key());
-            } else if let Some(known) = names::nearest_external(name) {
-                let text = format!("must have a domain; {}", did_you_mean(known));
-                let reason = Rejection::with_suggestion(text, Some(known.to_owned()));
-                parser.push(SettingsError::semantic(&path, reason).for_key());
+                Some(names::built_in(kind.name()).semantic())
+            } else {
+                names::nearest_external(name, lists_unknown)
+            };
+            if let Some(rejection) = rejection {
+                parser.push(SettingsError::new(&path, rejection).for_key());
             }
             let controller = Controller::read(*value, names, &path, parser);
             let kinds = Path::Member(&path, "kinds");

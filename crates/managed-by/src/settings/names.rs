@@ -2,7 +2,7 @@
 
 use super::error::Rejection;
 use crate::kind::{EXTERNAL_CONTROLLERS, RESERVED_VALUES};
-use crate::suggest::nearest_name;
+use crate::suggest::{did_you_mean, nearest_name};
 use crate::upstream::names::{MAX_MANAGED_BY, MAX_SUBDOMAIN, is_label, is_path, is_subdomain};
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
@@ -72,14 +72,9 @@ pub(super) fn validate_label_key(key: &str) -> Option<Rejection> {
 
 /// Validates the name of an external controller. The domain is optional, because some kinds accept any string.
 pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
-    if let Some((_, runs)) = RESERVED_VALUES
-        .iter()
-        .find(|(reserved, _)| *reserved == name)
-    {
-        let text = format!(
-            "must be an external controller; the built-in controller of {runs} is always allowed"
-        );
-        return Some(text.into());
+    let mut reserved = RESERVED_VALUES.iter();
+    if let Some((_, runs)) = reserved.find(|(reserved, _)| *reserved == name) {
+        return Some(built_in(runs));
     }
     let is_valid = match name.split_once('/') {
         Some((domain, path)) => is_subdomain(domain) && is_path(path),
@@ -94,8 +89,42 @@ pub(super) fn validate_controller(name: &str) -> Option<Rejection> {
     Some(Rejection::with_nearest(text, name, EXTERNAL_CONTROLLERS))
 }
 
-/// Returns the known external controller whose path is nearest to a name without a domain.
-pub(super) fn nearest_external(name: &str) -> Option<&'static str> {
-    let bare = (!name.contains('/')).then_some(name)?;
-    nearest_name(bare, EXTERNAL_CONTROLLERS.iter().copied())
+/// Rejects the name of a kind's built-in controller.
+#[inline(never)]
+pub(super) fn built_in(kind: &str) -> Rejection {
+    let text = format!(
+        "must be an external controller; the built-in controller of {kind} is always allowed"
+    );
+    text.into()
+}
+
+/// Rejects a name without the domain of the known external controller that it means, and unless `lists_unknown` is true, any other name under a
+/// domain whose controllers are known.
+#[inline(never)]
+pub(super) fn nearest_external(name: &str, lists_unknown: bool) -> Option<Rejection> {
+    let (domain, path) = name.split_once('/').unwrap_or((name, ""));
+    let is_domain_of = |known: &str| {
+        known
+            .strip_prefix(domain)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    let is_unknown = !lists_unknown
+        && !EXTERNAL_CONTROLLERS.contains(&name)
+        && (RESERVED_VALUES.iter().any(|(known, _)| is_domain_of(known))
+            || EXTERNAL_CONTROLLERS.iter().any(|known| is_domain_of(known)));
+    if !is_unknown && !path.is_empty() {
+        return None;
+    }
+    let known = nearest_name(name, EXTERNAL_CONTROLLERS.iter().copied());
+    let text = if is_unknown {
+        "no known controller has this name"
+    } else {
+        known?;
+        "must have a domain"
+    };
+    let text = match known {
+        Some(known) => [text, "; ", &did_you_mean(known)].concat(),
+        None => text.to_owned(),
+    };
+    Some(Rejection::with_suggestion(text, known.map(str::to_owned)).semantic())
 }
