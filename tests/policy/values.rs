@@ -1,12 +1,15 @@
-//! Random values of the chart: Helm accepts only those whose settings the library accepts, and rejects the others with sentences.
+//! Values of the chart: Helm accepts only those whose settings the library accepts, rejects the others with sentences, and accepts those in the pages.
 
-use std::{env, thread};
+use std::{env, fs, thread};
 
 use managed_by_parity::generate::Generator;
 use managed_by_testing::chart;
 use managed_by_testing::library::settings_error;
+use managed_by_testing::read;
 use serde::Deserialize as _;
 use serde_json::Value;
+
+use crate::support::root;
 
 /// Words of JSON Schema that tell users nothing about their values.
 const NOISE: [&str; 5] = [
@@ -90,4 +93,53 @@ fn helm_accepts_only_valid_settings() {
         accepted > usize::try_from(count).unwrap() / 10,
         "{accepted}"
     );
+}
+
+fn merge(values: &mut Value, more: &Value) {
+    match (values, more) {
+        (Value::Object(values), Value::Object(more)) => {
+            for (key, value) in more {
+                merge(values.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (values, more) => values.clone_from(more),
+    }
+}
+
+/// Blocks of values in the pages are accepted, each with the ones before it on its page. Complete ones are accepted without the values that Helm needs without
+/// a cluster.
+#[test]
+fn helm_accepts_the_values_in_the_pages() {
+    let keys = read("charts/managed-by-policy/values.yaml").unwrap();
+    let keys: Value = serde_yaml_ng::from_str(&keys).unwrap();
+    let mut complete = 0;
+    for entry in fs::read_dir(root("docs/tasks")).unwrap() {
+        let path = entry.unwrap().path();
+        let page = fs::read_to_string(&path).unwrap();
+        let mut values = Value::Null;
+        for block in page.split("```yaml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            let new: Value = serde_yaml_ng::from_str(block).unwrap_or_default();
+            let members = new
+                .as_object()
+                .filter(|all| all.keys().all(|key| keys.get(key).is_some()));
+            let Some(members) = members else {
+                continue;
+            };
+            let is_complete = ["projects", "kubernetesVersion"]
+                .iter()
+                .all(|key| members.contains_key(*key));
+            complete += usize::from(is_complete);
+            merge(&mut values, &new);
+            let cluster = if is_complete { "" } else { "offline" };
+            let Some(rendered) = chart::render(cluster, "", &values).unwrap() else {
+                return;
+            };
+            let problem = rendered.map_or_else(Some, |manifests| {
+                settings(&manifests).iter().find_map(settings_error)
+            });
+            assert_eq!(problem, None, "{}: {block}", path.display());
+        }
+    }
+    assert_eq!(complete, 1);
 }

@@ -16,10 +16,18 @@
   {{- $problems = append $problems (printf "kubewardenNamespace: must be the namespace of Kubewarden; namespace %q does not exist"
     $root.Values.kubewardenNamespace) -}}
 {{- end -}}
-{{- if and $root.Values.cel.enabled $root.Values.namespaced -}}
-  {{- $problems = append $problems "cel.enabled: must be false if namespaced is true, because a ValidatingAdmissionPolicy applies to all namespaces" -}}
+{{- $server := include "managed-by.policyServer" $root -}}
+{{- if and $canLookUp $needsKubewarden (not $root.Values.policyServer.create) (not (lookup "policies.kubewarden.io/v1" "PolicyServer" "" $server)) -}}
+  {{- $problems = append $problems (printf "policyServer.name: must be a PolicyServer; %q does not exist, and the policy on the current one would be deleted" $server) -}}
+{{- end -}}
+{{- range list "cel" "pods" "queues" "flowSchema" -}}
+  {{- if and $root.Values.namespaced (index $root.Values .).enabled -}}
+    {{- $problems = append $problems (printf "%s.enabled: must be false if namespaced is true, because it applies to all namespaces" .) -}}
+  {{- end -}}
 {{- end -}}
 {{- $settings := include "managed-by.settings" . | fromYaml -}}
+{{- /* Report the indexes in the user's values. */ -}}
+{{- $_ := set $settings "namespaces" (slice (default list $settings.namespaces) (include "managed-by.ownNamespaces" $root | fromJsonArray | len)) -}}
 {{- $problems = concat $problems (include "managed-by.settingsProblems" (list $root $settings) | fromJsonArray) -}}
 {{- if $problems -}}
   {{- fail (printf "\n\nvalues to set or correct:\n- %s\n" (join "\n- " (uniq $problems))) -}}

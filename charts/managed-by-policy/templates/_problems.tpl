@@ -19,7 +19,8 @@ tests/policy/values.rs compares the result with the library for random values.
   {{- if or (not .workload) (eq .location "workload") -}}{{- $_ := set $workloads $workload true -}}{{- end -}}
   {{- if .workload -}}{{- $known = append $known .reservedValue -}}{{- end -}}
 {{- end -}}
-{{- $insists := eq (dig "managed-by/reserved-domain" "" (default dict $settings.rules)) "off" -}}
+{{- $rule := (include "managed-by.celRules" (index . 0) | fromJson).ids.reservedDomain -}}
+{{- $insists := eq (toString (get (default dict $settings.rules) $rule)) "off" -}}
 {{- range $name, $entry := $controllers -}}
   {{- $domain := first (splitList "/" $name) -}}
   {{- $names := list -}}
@@ -27,8 +28,8 @@ tests/policy/values.rs compares the result with the library for random values.
   {{- if not (contains "/" $name) -}}
     {{- $problems = append $problems (printf "controllers[%s]: must have a domain, such as acme.io/runner" $name) -}}
   {{- else if and $names (not (has $name $known)) (not $insists) -}}
-    {{- $problems = append $problems (printf "controllers[%s]: no known controller has this name; known: %s. If it is right, set settings.rules[managed-by/reserved-domain] to off"
-      $name (uniq $names | join ", ")) -}}
+    {{- $problems = append $problems (printf "controllers[%s]: no known controller has this name; known: %s. If it is right, set settings.rules[%s] to off"
+      $name (uniq $names | join ", ") $rule) -}}
   {{- end -}}
   {{- range $declared -}}
     {{- if eq $name (default "" .reserved_value) -}}

@@ -16,12 +16,17 @@ The result is JSON with three lists:
 {{- $bound := include "managed-by.boundAccounts" . | fromJson -}}
 {{- $projects := list -}}
 {{- $kinds := list -}}
-{{- $problems := list -}}
+{{- $problems := list -}}{{- $undetected := list -}}
 {{- range include "managed-by.projectTable" . | fromJsonArray -}}
   {{- $project := include "managed-by.project" (list $root . $hasClusterVersions $bound) | fromJson -}}
   {{- $projects = append $projects $project -}}
   {{- $kinds = concat $kinds $project.kinds -}}
   {{- $problems = concat $problems $project.problems -}}
+  {{- if $project.isUndetected -}}{{- $undetected = append $undetected $project.name -}}{{- end -}}
+{{- end -}}
+{{- if $undetected -}}
+  {{- $problems = append $problems (printf "projects.NAME.enabled: must be true or false for %s, because without a cluster Helm can't detect which projects are installed (or pass --api-versions)"
+    (join ", " $undetected)) -}}
 {{- end -}}
 {{- range $index, $kind := (default dict .Values.settings).custom_kinds -}}
   {{- $versions := default (include "managed-by.servedVersions" (list $root .) | fromJsonArray) .versions -}}
@@ -50,6 +55,7 @@ Returns a project as JSON: name, isMultiKueue, kinds (the selected ones), writer
 {{- $enabled := dig "enabled" true $values | toString -}}
 {{- $writesStatusOf := default list $project.writesStatusOf -}}
 {{- $problems := list -}}
+{{- $isUndetected := false -}}
 
 {{- $served := include "managed-by.servedKinds" (list $root $project.kinds) | fromJsonArray -}}
 {{- $isServed := not (empty $served) -}}
@@ -57,9 +63,7 @@ Returns a project as JSON: name, isMultiKueue, kinds (the selected ones), writer
   {{- if $root.Capabilities.APIVersions.Has . -}}{{- $isServed = true -}}{{- end -}}
 {{- end -}}
 {{- if and (eq $enabled "auto") (not $hasClusterVersions) -}}
-  {{- $problems = append $problems (printf
-    "projects.%s.enabled: must be true or false, because without a cluster Helm can't detect whether %s is installed (or pass --api-versions)"
-    $project.name $project.title) -}}
+  {{- $isUndetected = true -}}
 {{- end -}}
 {{- $isSelected := or (eq $enabled "true") (and (eq $enabled "auto") $isServed) -}}
 {{- $kinds := list -}}
@@ -77,7 +81,7 @@ can't progress. */ -}}
   {{- $writers = default (include "managed-by.discoveredWriters" (list $root $project $bound) | fromJsonArray) $values.statusWriters -}}
   {{- if empty $writers -}}{{- $problems = append $problems (include "managed-by.missingWritersError" (list $root $project)) -}}{{- end -}}
 {{- end -}}
-{{- dict "name" $project.name "isMultiKueue" $project.isMultiKueue "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
+{{- dict "name" $project.name "isUndetected" $isUndetected "isMultiKueue" $project.isMultiKueue "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
 {{- end }}
 
 {{/* The served kinds, each with its served versions: (list . KINDS) */}}

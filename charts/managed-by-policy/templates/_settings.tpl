@@ -99,7 +99,18 @@ namespace or the value is null.
   {{- end -}}
 {{- end -}}
 {{- if $match -}}{{- $namespaces = append $namespaces (dict "match" (uniq $match) "delegation" "forbidden") -}}{{- end -}}
-{{- $namespaces | toJson -}}
+{{- concat (include "managed-by.ownNamespaces" (index . 0) | fromJsonArray) $namespaces | toJson -}}
+{{- end }}
+
+{{/* An entry of `namespaces` that lets the Jobs of the chart's own CronJob run in this cluster. It needs their label, and only applies if the policy checks the release's namespace. */}}
+{{- define "managed-by.ownNamespaces" -}}
+{{- $own := list -}}
+{{- $isRequired := eq .Values.role "management" -}}
+{{- range default list .Values.namespaces -}}{{- if eq (toString .delegation) "required" -}}{{- $isRequired = true -}}{{- end -}}{{- end -}}
+{{- if and .Values.statusReports.enabled $isRequired (not (contains (quote .Release.Namespace) (include "managed-by.namespaceSelector" .))) -}}
+  {{- $own = append $own (dict "match" (list .Release.Namespace) "matchLabels" (include "managed-by.selectorLabels" . | fromYaml) "delegation" "allowed") -}}
+{{- end -}}
+{{- $own | toJson -}}
 {{- end }}
 
 {{/* The index of the first entry that matches all objects in a namespace, or in the namespaces of a pattern; empty if there is none: (list NAME ENTRIES) */}}
