@@ -122,7 +122,7 @@ fn report_since_a_release_omits_older_releases() {
     let requests = recorded("multikueue-0.14-hub");
     let recording = || builder("kueue.x-k8s.io/multikueue");
     let all = report_from(recording(), &requests);
-    let releases = ReleaseSet::since(Release::V1_36);
+    let releases = ReleaseSet::from_iter([Release::V1_36, Release::V1_37]);
     let since = report_from(recording().releases(releases), &requests);
     assert_eq!((since.releases, since.conforms_to), (releases, releases));
     assert_eq!(since.denied_objects, []);

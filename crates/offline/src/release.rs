@@ -78,7 +78,8 @@ fn select(text: &str, notes: &mut Vec<String>) -> Result<Selection, String> {
         return one(text).map(Selection::One);
     };
     let oldest = first_patch_release(one(first)?, first);
-    let since = ReleaseSet::since(oldest);
+    let newer = Release::ALL.iter().copied();
+    let since: ReleaseSet = newer.filter(|release| *release >= oldest).collect();
     let Some(last) = last else {
         return Ok(Selection::Each(since));
     };
