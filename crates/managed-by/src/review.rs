@@ -388,6 +388,8 @@ pub struct WorkloadState {
     pub reserved_value: Option<String>,
     /// Outcome in the status, or [`None`] if the workload has not finished.
     pub outcome: Option<Outcome>,
+    /// Path of the field that suspends the workload. Every kind that has one has it next to `managedBy`.
+    pub suspend_path: String,
 }
 
 #[cfg(feature = "manifests")]
@@ -398,6 +400,10 @@ impl WorkloadState {
             delegated_to: delegated_to.map(str::to_owned),
             reserved_value: kind.reserved_value().map(str::to_owned),
             outcome: object.outcome(),
+            suspend_path: match kind.managed_by_path().rsplit_once('.') {
+                Some((parent, _)) => format!("{parent}.suspend"),
+                None => "suspend".to_owned(),
+            },
         }
     }
 }

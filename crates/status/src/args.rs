@@ -28,6 +28,9 @@ pub struct StatusArgs {
     /// Minimum age of evidence, such as 90s, 5m or 1h
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     pub(crate) after: TimeDelta,
+    /// Maximum time that a worker cluster may take to admit a workload of MultiKueue
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]
+    pub(crate) dispatch_limit: TimeDelta,
     /// Field manager that may write the status of a controller's workloads (repeatable)
     #[arg(long = "writer", value_name = "CONTROLLER=MANAGER", value_parser = parse_writer)]
     pub(crate) writers: Vec<(String, String)>,
@@ -58,10 +61,14 @@ pub struct StatusArgs {
 fn parse_url(text: &str) -> Result<Uri, String> {
     let url: Uri = text.parse().map_err(|_| "expected a URL".to_owned())?;
     let is_http = matches!(url.scheme_str(), Some("http" | "https"));
-    if is_http && url.host().is_some() && url.query().is_none() {
+    let has_user = url.authority().is_some_and(|a| a.as_str().contains('@'));
+    if is_http && url.host().is_some() && url.query().is_none() && !has_user {
         Ok(url)
     } else {
-        Err("expected a URL that starts with http:// or https://, without a query".to_owned())
+        Err(
+            "expected a URL that starts with http:// or https://, without a user or a query"
+                .to_owned(),
+        )
     }
 }
 

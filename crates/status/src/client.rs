@@ -1,42 +1,54 @@
 //! Reads from kube-apiserver.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fmt;
+use std::time::SystemTime;
 
+use chrono::{DateTime, Utc};
+use http::header::{CONTENT_TYPE, DATE, HeaderMap};
 use http::uri::PathAndQuery;
 use http::{Request, Uri, request};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::Config;
+use kube::client::{AuthError, Body};
 use kube::config::KubeConfigOptions;
-use kube::{Config, Error};
-use managed_by::Release;
 use managed_by_console::exit::CliError;
 use managed_by_console::interrupt;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::output::UnreadResource;
 use crate::resources::Resource;
 
-/// Objects per request, as in kubectl.
-const PAGE: usize = 500;
+/// Objects of the first page. Their size determines how many are on the next page.
+const FIRST_PAGE: usize = 16;
+/// Maximum number of objects per page, as in kubectl.
+const MAX_PAGE: usize = 500;
+/// Intended size of a page in bytes.
+const PAGE_SIZE: usize = 4 << 20;
+/// Maximum size of a response in bytes. A larger page is requested again with fewer objects.
+const MAX_RESPONSE: usize = 32 << 20;
 
-pub(super) struct Client(kube::Client);
+pub(super) struct Client {
+    inner: kube::Client,
+    /// Context and URL of the server, for messages.
+    server: String,
+    is_interrupted: fn() -> bool,
+    /// Time of the API server at the last response.
+    time: Cell<Option<DateTime<Utc>>>,
+}
 
 /// Reason why a resource could not be read.
 #[derive(Debug)]
 pub(super) enum ReadError {
     NotFound,
     Forbidden,
+    /// The list is too old for the next page. With the token, it continues with the current objects.
+    Expired(String),
+    TooLarge,
     Other(String),
-}
-
-impl From<Error> for ReadError {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Api(status) if status.code == 404 => Self::NotFound,
-            Error::Api(status) if status.code == 403 => Self::Forbidden,
-            Error::Api(status) => Self::Other(status.message),
-            error => Self::Other(message(&error)),
-        }
-    }
 }
 
 impl fmt::Display for ReadError {
@@ -44,56 +56,58 @@ impl fmt::Display for ReadError {
         f.write_str(match self {
             Self::NotFound => "not found",
             Self::Forbidden => "forbidden",
+            Self::Expired(_) => "the list expired while it was read",
+            Self::TooLarge => "the response is too large",
             Self::Other(text) => text,
         })
     }
 }
 
 /// Formats an error with its causes.
-fn message(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
+fn message(error: &(dyn Error + 'static)) -> String {
+    // Their own texts contain debugging output.
+    if let Some(AuthError::AuthExecRun { cmd, out }) = error.downcast_ref() {
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        return format!("{cmd} failed with {}: {}", out.status, stderr.trim());
     }
-    text
+    let own = match error.downcast_ref() {
+        Some(kube::Error::Service(_) | kube::Error::Auth(_)) => String::new(),
+        _ => error.to_string(),
+    };
+    let cause = error.source().map(message).unwrap_or_default();
+    match (&*own, &*cause) {
+        ("", text) | (text, "") => text.to_owned(),
+        _ if own.contains(&cause) => own,
+        _ => format!("{own}: {cause}"),
+    }
 }
 
-impl ReadError {
-    /// Returns the entry for a kind whose workloads were not read.
-    pub(super) fn unchecked(self, resource: &Resource) -> Result<UnreadResource, CliError> {
-        let part = self.unchecked_part(resource.to_string())?;
-        Ok(UnreadResource {
-            has_workloads: true,
-            ..part
-        })
-    }
+/// Page of a list.
+pub(super) struct Page<'p> {
+    pub(super) json: &'p str,
+    pub(super) items: Vec<&'p RawValue>,
+}
 
-    /// Returns the entry for a resource that verdicts depend on.
-    ///
-    /// # Errors
-    /// Fails unless the user lacks a permission: half a report would look like a whole one.
-    pub(super) fn unchecked_part(self, resource: String) -> Result<UnreadResource, CliError> {
-        match self {
-            Self::Forbidden => Ok(UnreadResource {
-                resource,
-                reason: "forbidden".to_owned(),
-                has_workloads: false,
-            }),
-            Self::NotFound => Err(CliError::Error(format!("{resource}: not found"))),
-            Self::Other(text) => Err(CliError::Error(format!("{resource}: {text}"))),
-        }
-    }
+#[derive(Deserialize)]
+struct List<'p> {
+    #[serde(default)]
+    metadata: ListMetadata,
+    #[serde(borrow)]
+    items: Option<Vec<&'p RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ListMetadata {
+    #[serde(rename = "continue")]
+    next: String,
 }
 
 impl Client {
     /// Connects to the cluster of a context, or of the current context, or to the cluster that the program runs in.
     pub(super) async fn connect(context: Option<&str>) -> Result<Self, CliError> {
-        let failed = |e: &dyn std::error::Error| CliError::Error(message(e));
+        let place = context.map_or_else(String::new, |context| format!("context {context}: "));
+        let failed = |e: &(dyn Error + 'static)| CliError::Error(format!("{place}{}", message(e)));
         let config = match context {
             Some(context) => {
                 let options = KubeConfigOptions {
@@ -105,54 +119,101 @@ impl Client {
             }
             None => Config::infer().await.map_err(|e| failed(&e))?,
         };
-        let client = kube::Client::try_from(config).map_err(|e| failed(&e))?;
-        Ok(Self(client))
+        let server = format!("{place}{}", config.cluster_url);
+        let plugin = config.auth_info.exec.clone();
+        let client = kube::Client::try_from(config).map_err(|e| {
+            let plugin = plugin.map_or_else(String::new, |plugin| {
+                let command = plugin.command.unwrap_or_default();
+                let hint = plugin.install_hint.unwrap_or_default();
+                format!(" (plugin {command}) {}", hint.trim())
+            });
+            CliError::Error(format!("{server}: {}{}", message(&e), plugin.trim_end()))
+        })?;
+        Ok(Self::new(client, server, interrupt::is_interrupted))
+    }
+
+    pub(super) fn new(client: kube::Client, server: String, is_interrupted: fn() -> bool) -> Self {
+        Self {
+            inner: client,
+            server,
+            is_interrupted,
+            time: Cell::new(None),
+        }
     }
 
     /// Returns the namespace of the context.
     pub(super) fn default_namespace(&self) -> &str {
-        self.0.default_namespace()
+        self.inner.default_namespace()
     }
 
-    /// Returns the release of the cluster, if its rules are known.
-    pub(super) async fn release(&self) -> Result<Option<Release>, CliError> {
-        let version = self.0.apiserver_version().await;
-        let version = version.map_err(|e| CliError::Error(message(&e)))?;
-        Ok(version.git_version.parse().ok())
+    pub(super) fn is_interrupted(&self) -> bool {
+        (self.is_interrupted)()
+    }
+
+    /// Returns the time of the API server at the last response, or the local time if it sent none.
+    pub(super) fn time(&self) -> DateTime<Utc> {
+        let local = || SystemTime::now().into();
+        self.time.get().unwrap_or_else(local)
+    }
+
+    /// Returns the version of the cluster, such as `v1.37.2`.
+    pub(super) async fn version(&self) -> Result<String, ReadError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Version {
+            git_version: String,
+        }
+        let version: Version = parse(&self.get("/version").await?)?;
+        Ok(version.git_version)
     }
 
     /// Returns the served versions by API group, the preferred version first.
-    pub(super) async fn served_groups(&self) -> Result<BTreeMap<String, Vec<String>>, CliError> {
-        let groups = self.0.list_api_groups().await;
-        let groups = groups.map_err(|e| CliError::Error(message(&e)))?;
+    pub(super) async fn served_groups(&self) -> Result<BTreeMap<String, Vec<String>>, ReadError> {
+        #[derive(Deserialize)]
+        struct Groups {
+            groups: Vec<Group>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Group {
+            name: String,
+            versions: Vec<Version>,
+            preferred_version: Option<Version>,
+        }
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        let groups: Groups = parse(&self.get("/apis").await?)?;
         let versions = groups.groups.into_iter().map(|group| {
-            let preferred = group.preferred_version.into_iter();
-            let versions = preferred.chain(group.versions);
+            let versions = group.preferred_version.into_iter().chain(group.versions);
             (group.name, versions.map(|served| served.version).collect())
         });
         Ok(versions.collect())
     }
 
-    pub(super) async fn serves(&self, resource: &Resource) -> Result<bool, ReadError> {
-        let version = resource.group_version();
-        let served = match self.0.list_api_group_resources(&version).await {
-            Ok(served) => served,
-            Err(error) => {
-                return match ReadError::from(error) {
-                    ReadError::NotFound => Ok(false),
-                    error => Err(error),
-                };
-            }
-        };
-        let mut served = served.resources.into_iter();
-        Ok(served.any(|one| one.name == resource.plural))
+    /// Returns the resources of a group and version by their plural names, each with true if it is namespaced.
+    pub(super) async fn served_resources(
+        &self,
+        group_version: &str,
+    ) -> Result<BTreeMap<String, bool>, ReadError> {
+        #[derive(Deserialize)]
+        struct Resources {
+            resources: Vec<Served>,
+        }
+        #[derive(Deserialize)]
+        struct Served {
+            name: String,
+            namespaced: bool,
+        }
+        let served: Resources = parse(&self.get(&format!("/apis/{group_version}")).await?)?;
+        let resources = served.resources.into_iter();
+        Ok(resources.map(|one| (one.name, one.namespaced)).collect())
     }
 
     /// Returns an object as JSON.
     pub(super) async fn get(&self, path: &str) -> Result<String, ReadError> {
-        let request = Request::get(path).body(Vec::new());
-        let request = request.map_err(|e| ReadError::Other(e.to_string()))?;
-        Ok(self.0.request_text(request).await?)
+        self.send(Request::get(path), Vec::new()).await
     }
 
     /// Creates an object, or applies fields to it (server-side apply), with a field manager.
@@ -163,52 +224,105 @@ impl Client {
         object: &Value,
     ) -> Result<(), ReadError> {
         let path = format!("{path}?fieldManager={manager}&force=true");
-        let request = Request::patch(path).header("content-type", "application/apply-patch+yaml");
-        self.send(request, object.to_string().into_bytes()).await
+        let request = Request::patch(path).header(CONTENT_TYPE, "application/apply-patch+yaml");
+        let sent = self.send(request, object.to_string().into_bytes()).await;
+        sent.map(drop)
     }
 
     pub(super) async fn delete(&self, path: &str) -> Result<(), ReadError> {
-        self.send(Request::delete(path), Vec::new()).await
+        self.send(Request::delete(path), Vec::new()).await.map(drop)
     }
 
-    async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<(), ReadError> {
-        let request = request.body(body);
-        let request = request.map_err(|e| ReadError::Other(e.to_string()))?;
-        self.0.request_text(request).await?;
-        Ok(())
+    /// Sends a request, and returns the body of the response.
+    async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<String, ReadError> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Status {
+            message: String,
+            metadata: ListMetadata,
+        }
+        let other = |text: String| ReadError::Other(format!("{}: {text}", self.server));
+        let request = request.body(Body::from(body));
+        let request = request.map_err(|e| other(e.to_string()))?;
+        let response = self.inner.send(request).await;
+        let response = response.map_err(|e| other(message(&e)))?;
+        self.note_time(response.headers());
+        let code = response.status();
+        let body = Limited::new(response.into_body(), MAX_RESPONSE);
+        let body = match body.collect().await {
+            Ok(body) => String::from_utf8(body.to_bytes().into()),
+            Err(e) if e.is::<LengthLimitError>() => return Err(ReadError::TooLarge),
+            Err(e) => return Err(other(message(&*e))),
+        };
+        let body = body.map_err(|e| other(e.to_string()))?;
+        if code.is_success() {
+            return Ok(body);
+        }
+        let status: Status = serde_json::from_str(&body).unwrap_or_default();
+        Err(match code.as_u16() {
+            403 => ReadError::Forbidden,
+            404 => ReadError::NotFound,
+            410 => ReadError::Expired(status.metadata.next),
+            _ if status.message.is_empty() => other(code.to_string()),
+            _ => ReadError::Other(status.message),
+        })
     }
 
-    /// Lists a resource, and calls a function with each page as JSON.
+    fn note_time(&self, headers: &HeaderMap) {
+        let time = headers.get(DATE).and_then(|date| date.to_str().ok());
+        let time = time.and_then(|time| DateTime::parse_from_rfc2822(time).ok());
+        self.time.set(time.map(|time| time.to_utc()));
+    }
+
+    /// Lists a resource with selectors, and calls a function with each page. After an error, the pages may lack objects.
     pub(super) async fn list(
         &self,
         resource: &Resource,
         namespace: Option<&str>,
-        labels: &str,
-        mut each: impl FnMut(&str),
+        selectors: &[(&str, &str)],
+        mut each: impl FnMut(&Page<'_>),
     ) -> Result<(), ReadError> {
         let path = resource.path(namespace, "");
-        let mut next = String::new();
+        let (mut next, mut limit) = (String::new(), FIRST_PAGE);
         loop {
-            let page = self.page(&path, labels, &next).await?;
-            each(&page);
-            next = continue_token(&page);
-            if next.is_empty() || interrupt::is_interrupted() {
+            if self.is_interrupted() {
+                return Err(ReadError::Other("interrupted".to_owned()));
+            }
+            let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
+            query.append_pair("limit", &limit.to_string());
+            for (name, value) in selectors.iter().chain(&[("continue", &*next)]) {
+                if !value.is_empty() {
+                    query.append_pair(name, value);
+                }
+            }
+            let json = match self.get(&query.finish()).await {
+                Err(ReadError::TooLarge) if limit > 1 => {
+                    limit = limit.checked_div(8).unwrap_or(0).max(1);
+                    continue;
+                }
+                Err(ReadError::Expired(token)) if !token.is_empty() && token != next => {
+                    next = token;
+                    continue;
+                }
+                json => json?,
+            };
+            let list: List<'_> = parse(&json)?;
+            let items = list.items.unwrap_or_default();
+            let size = json.len().checked_div(items.len().max(1)).unwrap_or(0);
+            let fitting = PAGE_SIZE.checked_div(size).unwrap_or(1);
+            each(&Page { json: &json, items });
+            next = list.metadata.next;
+            limit = fitting.clamp(1, MAX_PAGE).min(limit.saturating_mul(8));
+            if next.is_empty() {
                 return Ok(());
             }
         }
     }
+}
 
-    /// Returns a page of a list as JSON.
-    async fn page(&self, path: &str, labels: &str, next: &str) -> Result<String, ReadError> {
-        let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
-        query.append_pair("limit", &PAGE.to_string());
-        for (name, value) in [("labelSelector", labels), ("continue", next)] {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        }
-        self.get(&query.finish()).await
-    }
+fn parse<'j, T: Deserialize<'j>>(json: &'j str) -> Result<T, ReadError> {
+    let parsed = serde_json::from_str(json);
+    parsed.map_err(|e| ReadError::Other(format!("unexpected response: {e}")))
 }
 
 /// Sends metrics to a Pushgateway, or to another program that accepts them by POST.
@@ -219,23 +333,9 @@ pub(super) async fn push(url: &Uri, metrics: String) -> Result<(), String> {
     let server = Uri::from_parts(server).map_err(|e| e.to_string())?;
     let client = kube::Client::try_from(Config::new(server));
     let client = client.map_err(|e| message(&e))?;
-    let request = Request::post(url.path()).header("content-type", "text/plain; version=0.0.4");
+    let request = Request::post(url.path()).header(CONTENT_TYPE, "text/plain; version=0.0.4");
     let request = request.body(metrics.into_bytes());
     let request = request.map_err(|e| e.to_string())?;
     let pushed = client.request_text(request).await;
     pushed.map(drop).map_err(|e| message(&e))
-}
-
-/// Returns the token of the next page, or an empty text after the last.
-fn continue_token(list: &str) -> String {
-    #[derive(serde::Deserialize)]
-    struct List {
-        metadata: Metadata,
-    }
-    #[derive(serde::Deserialize)]
-    struct Metadata {
-        #[serde(default, rename = "continue")]
-        next: String,
-    }
-    serde_json::from_str(list).map_or_else(|_| String::new(), |list: List| list.metadata.next)
 }

@@ -3,36 +3,38 @@
 mod args;
 mod assessment;
 mod client;
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod judge;
 mod output;
 mod publish;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use chrono::DateTime;
-use managed_by::MULTIKUEUE;
+use managed_by::{MULTIKUEUE, Release};
+use managed_by_console::escape::escape_control;
 use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::interrupt;
 use managed_by_console::settings::ResolvedSettings;
+use managed_by_console::stderr;
 use managed_by_offline::{Document, Evaluator, MalformedText, manifest, with_overrides};
-use serde_json::value::RawValue;
 use tokio::runtime;
 
 use crate::args::StatusOutput;
-
 use crate::assessment::{
-    ClusterState, Kueue, LEASES, Limits, ObjectStatus, StoredObject, Unread, assess,
+    ClusterState, Kueue, LEASES, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, Unread,
+    assess,
 };
 use crate::output::{StatusReport, UnreadResource};
-use client::{Client, ReadError};
+use client::{Client, Page, ReadError};
 use resources::{Resource, Selection};
 
 /// Pause between two reads of the cluster with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Label of a Workload with the UID of the object that it belongs to.
-const JOB_UID: &str = "kueue.x-k8s.io/job-uid";
 const KUEUE_GROUP: &str = "kueue.x-k8s.io";
 /// Newest version first.
 const KUEUE_VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
@@ -48,7 +50,7 @@ pub fn run(args: &StatusArgs, quiet: bool) -> Result<ExitStatus, CliError> {
         .build()?;
     runtime.block_on(async {
         let client = Client::connect(args.context.as_deref()).await?;
-        let reader = Reader::new(client, args, &settings).await?;
+        let reader = Reader::new(client, args, &settings);
         if args.watch {
             return watch(&reader, args, quiet).await;
         }
@@ -60,29 +62,39 @@ pub fn run(args: &StatusArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     })
 }
 
-/// Prints the table, and then each row that changes, until a signal ends the program.
+/// Prints the table, and then each row that changes, until a signal ends the program. The other formats print the whole report again
+/// after a change.
 async fn watch(
     reader: &Reader<'_>,
     args: &StatusArgs,
     quiet: bool,
 ) -> Result<ExitStatus, CliError> {
     interrupt::handle_signals();
-    let mut known: BTreeMap<_, (_, _)> = BTreeMap::new();
-    let mut is_first = true;
+    let mut known: Option<BTreeMap<_, (_, _)>> = None;
+    let mut exit = ExitStatus::Error;
     loop {
-        let mut report = reader.read().await?;
-        let exit = report.exit_status(args);
-        let rows = report.objects.iter();
-        let rows = rows.map(|row: &ObjectStatus| (row.object.clone(), (row.verdict, row.state)));
-        let rows: BTreeMap<_, _> = rows.collect();
-        report
-            .objects
-            .retain(|row| known.get(&row.object) != rows.get(&row.object));
-        known = rows;
-        if is_first || !report.objects.is_empty() {
-            output::print(&report, args, quiet || !is_first)?;
+        match reader.read().await {
+            _ if interrupt::is_interrupted() => return Ok(exit),
+            Ok(mut report) => {
+                exit = report.exit_status(args);
+                let rows = report.objects.iter();
+                let rows =
+                    rows.map(|row: &ObjectStatus| (row.object.clone(), (row.verdict, row.state)));
+                let rows: BTreeMap<_, _> = rows.collect();
+                let has_changed = known.as_ref() != Some(&rows);
+                if let Some(known) = known.as_ref().filter(|_| args.is_table()) {
+                    report
+                        .objects
+                        .retain(|row| known.get(&row.object) != rows.get(&row.object));
+                }
+                if has_changed && (known.is_none() || !report.objects.is_empty()) {
+                    output::print(&report, args, quiet || known.is_some())?;
+                }
+                known = Some(rows);
+            }
+            Err(CliError::Error(text)) => stderr!("error: {}\n", escape_control(&text)),
+            Err(error) => return Err(error),
         }
-        is_first = false;
         let mut left = WATCH_INTERVAL;
         while !left.is_zero() && !interrupt::is_interrupted() {
             let pause = left.min(interrupt::INTERVAL);
@@ -99,43 +111,67 @@ async fn watch(
 struct Reader<'r> {
     client: Client,
     args: &'r StatusArgs,
-    /// The settings, with the release of the cluster unless they have one.
-    settings: String,
-    selection: Selection,
-    /// Served resources with workloads.
-    resources: Vec<Resource>,
-    /// Resources that discovery could not list.
-    undiscovered: Vec<UnreadResource>,
-    /// Version of Kueue's API that the cluster serves.
-    kueue: Option<&'static str>,
+    settings: &'r ResolvedSettings,
     /// The namespace, or [`None`] for all.
     namespace: Option<String>,
 }
 
+/// What a cluster serves.
+struct Discovery {
+    /// Resources with workloads.
+    resources: Vec<Resource>,
+    /// Version of Kueue's API.
+    kueue: Option<&'static str>,
+}
+
 impl<'r> Reader<'r> {
-    async fn new(
-        client: Client,
-        args: &'r StatusArgs,
-        settings: &ResolvedSettings,
-    ) -> Result<Self, CliError> {
-        let version = client.release().await?;
-        let release = version.filter(|_| settings.release().is_none());
-        let served = client.served_groups().await?;
-        let known = resources::known(&settings.json);
-        let selection = Selection::new(args.object.as_deref(), &known)?;
+    fn new(client: Client, args: &'r StatusArgs, settings: &'r ResolvedSettings) -> Self {
+        let namespace = args.namespace.clone();
+        let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_owned());
+        Self {
+            namespace: (!args.all_namespaces).then_some(namespace),
+            client,
+            args,
+            settings,
+        }
+    }
+
+    async fn discover(
+        &self,
+        selection: &Selection,
+        known: &[Resource],
+        unchecked: &mut Vec<UnreadResource>,
+    ) -> Result<Discovery, CliError> {
+        let served = self.client.served_groups().await;
+        let served = served.map_err(|e| CliError::Error(format!("API groups: {e}")))?;
         let mut resources = Vec::new();
-        let mut undiscovered = Vec::new();
-        for resource in known.into_iter().filter(|one| selection.includes(one)) {
-            let Some(resource) = resource.served_by(&served) else {
-                continue;
-            };
-            match client.serves(&resource).await {
-                Ok(true) => resources.push(resource),
-                Ok(false) => {}
-                Err(error) => undiscovered.push(error.unchecked(&resource)?),
+        let mut by_version = BTreeMap::new();
+        let is_undiscovered = unchecked.len();
+        for resource in known.iter().filter(|one| selection.includes(one)) {
+            // A group may have versions that serve other kinds only.
+            for resource in resource.served_by(&served) {
+                let version = resource.group_version();
+                if !by_version.contains_key(&version) {
+                    let read = self.client.served_resources(&version).await;
+                    by_version.insert(version.clone(), read.map_err(|e| e.to_string()));
+                }
+                match by_version.get(&version) {
+                    Some(Ok(served)) => {
+                        if let Some(is_namespaced) = served.get(&resource.plural) {
+                            resources.push(resource.namespaced(*is_namespaced));
+                            break;
+                        }
+                    }
+                    Some(Err(reason)) => {
+                        unchecked.push(UnreadResource::workloads(&resource, reason.clone()));
+                    }
+                    None => {}
+                }
             }
         }
-        if let (Some(kind), []) = (selection.kind(), &*resources) {
+        if let (Some(kind), []) = (selection.kind(), &*resources)
+            && unchecked.len() == is_undiscovered
+        {
             let text = format!("the cluster does not serve {kind}");
             return Err(CliError::Error(text));
         }
@@ -143,67 +179,69 @@ impl<'r> Reader<'r> {
         let is_served =
             |version: &&&str| versions.is_some_and(|v| v.iter().any(|v| v == **version));
         let kueue = KUEUE_VERSIONS.iter().find(is_served).copied();
-        let namespace = args.namespace.clone();
-        let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_owned());
-        Ok(Self {
-            settings: with_overrides(&settings.json, release, &[]),
-            namespace: (!args.all_namespaces).then_some(namespace),
-            client,
-            args,
-            selection,
-            resources,
-            undiscovered,
-            kueue,
-        })
+        Ok(Discovery { resources, kueue })
     }
 
-    /// Reads the cluster, and evaluates every workload.
+    /// Reads the cluster, and evaluates every workload. What cannot be read is listed in the report.
     async fn read(&self) -> Result<StatusReport, CliError> {
-        let settings = managed_by::Settings::from_json(self.settings.as_bytes());
-        let settings = settings.map_err(|problems| CliError::Error(problems.to_string()))?;
-        let evaluator = Evaluator::new(settings, None);
-        let mut unchecked = self.undiscovered.clone();
-        let mut objects = Vec::new();
-        let mut cluster = ClusterState::default();
-        let has_name = self.selection.name().is_some();
-        if has_name {
-            self.read_workloads(&evaluator, &mut objects, &mut unchecked)
-                .await?;
-        }
-        let label = objects
-            .first()
-            .map(|object| format!("{JOB_UID}={}", object.uid));
-        cluster.kueue = self.read_kueue(label, &mut unchecked).await?;
-        if !has_name {
-            self.read_workloads(&evaluator, &mut objects, &mut unchecked)
-                .await?;
-        }
-        let controllers: BTreeSet<_> = objects.iter().map(StoredObject::controller).collect();
-        for (controller, namespace, name) in LEASES {
-            if controllers.contains(controller) {
-                let path =
-                    format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}");
-                match self.client.get(&path).await {
-                    Ok(json) => cluster.leases.add(controller, &json),
-                    Err(ReadError::NotFound) => {}
-                    Err(error) => {
-                        let resource = format!("leases.coordination.k8s.io in {namespace}");
-                        unchecked.push(error.unchecked_part(resource)?);
-                    }
-                }
-            }
-        }
-        for object in &objects {
-            if let Some(write) = &object.last_status_write {
-                cluster.leases.note_write(object.controller(), write.time);
-            }
-        }
+        let version = self.client.version().await;
+        let version = version.map_err(|e| CliError::Error(e.to_string()))?;
         let limits = Limits {
-            // After the last read, so that no object is from the future.
-            now: DateTime::from(SystemTime::now()),
+            now: self.client.time(),
             after: self.args.after,
+            dispatch: self.args.dispatch_limit,
             writers: self.args.writers(),
         };
+        let release = version.parse::<Release>().ok();
+        let release = release.filter(|_| self.settings.release().is_none());
+        let settings = with_overrides(&self.settings.json, release, &[]);
+        let known = resources::known(&settings);
+        let settings = managed_by::Settings::from_json(settings.as_bytes());
+        let settings = settings.map_err(|problems| CliError::Error(problems.to_string()))?;
+        let evaluator = Evaluator::new(settings, None);
+        let selection = Selection::new(self.args.object.as_deref(), &known)?;
+        let mut unchecked = Vec::new();
+        let discovery = self.discover(&selection, &known, &mut unchecked).await?;
+        let mut cluster = ClusterState {
+            kueue: self.read_kueue(discovery.kueue, &mut unchecked).await,
+            ..ClusterState::default()
+        };
+        let mut objects = Vec::new();
+        for resource in &discovery.resources {
+            self.read_workloads(
+                resource,
+                &selection,
+                &evaluator,
+                &mut objects,
+                &mut unchecked,
+            )
+            .await;
+        }
+        let has_name = selection.name().is_some();
+        if let (Some(name), []) = (selection.name(), &*objects)
+            && !unchecked.iter().any(|unread| unread.has_workloads)
+        {
+            let kinds: Vec<_> = discovery
+                .resources
+                .iter()
+                .map(Resource::to_string)
+                .collect();
+            let kinds = kinds.join(" and ");
+            return Err(CliError::Error(format!("{kinds} \"{name}\" not found")));
+        }
+        for object in &objects {
+            let write = object.last_status_write(limits.now);
+            if write.is_some_and(|write| limits.age_of_evidence(Some(write.time)).is_none()) {
+                cluster.busy.insert(object.controller().to_owned());
+            }
+        }
+        let controllers: BTreeSet<_> = objects.iter().map(StoredObject::controller).collect();
+        for lease in LEASES {
+            if controllers.contains(lease.controller) {
+                self.read_lease(lease, &mut cluster.leases, &mut unchecked)
+                    .await;
+            }
+        }
         let mut objects: Vec<_> = objects
             .into_iter()
             .map(|object| assess(object, &cluster, &limits))
@@ -226,82 +264,108 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Reads the objects of Kueue: Workloads with a label, or all.
+    /// Reads the objects of Kueue.
     async fn read_kueue(
         &self,
-        label: Option<String>,
+        version: Option<&'static str>,
         unchecked: &mut Vec<UnreadResource>,
-    ) -> Result<Option<Kueue>, CliError> {
-        let Some(version) = self.kueue else {
-            return Ok(None);
-        };
+    ) -> Option<Kueue> {
         let mut kueue = Kueue::default();
         for name in Kueue::RESOURCES {
-            let resource = Resource::new(KUEUE_GROUP, version, name);
+            let resource = Resource::new(KUEUE_GROUP, version?, name);
             let is_namespaced = matches!(name, "localqueues" | "workloads");
-            let labels = label.as_deref().filter(|_| name == "workloads");
-            let labels = labels.unwrap_or_default();
             let namespace = self.namespace.as_deref().filter(|_| is_namespaced);
-            let read = self
-                .client
-                .list(&resource, namespace, labels, |page| {
-                    for item in items(page) {
-                        kueue.add(name, item.get());
-                    }
-                })
-                .await;
-            match read {
-                Ok(()) | Err(ReadError::NotFound) => {}
-                Err(error) => {
-                    kueue.note_unread(Unread(name));
-                    unchecked.push(error.unchecked_part(resource.to_string())?);
+            let read = self.client.list(&resource, namespace, &[], |page| {
+                for item in &page.items {
+                    kueue.add(name, item.get());
                 }
+            });
+            if let Err(error) = read.await {
+                kueue.note_unread(Unread(name));
+                unchecked.push(UnreadResource::new(resource.to_string(), error.to_string()));
             }
         }
-        Ok(Some(kueue))
+        Some(kueue)
+    }
+
+    /// Reads the Lease of a controller in any namespace, or else in the one where its project installs it.
+    async fn read_lease(
+        &self,
+        lease: &'static LeaseProfile,
+        leases: &mut Leases,
+        unchecked: &mut Vec<UnreadResource>,
+    ) {
+        let LeaseProfile {
+            namespace, name, ..
+        } = lease;
+        let resource = Resource::new("coordination.k8s.io", "v1", "leases");
+        let selector = format!("metadata.name={name}");
+        let selectors = [("fieldSelector", &*selector)];
+        let listed = self.client.list(&resource, None, &selectors, |page| {
+            for item in &page.items {
+                leases.add(lease, item.get());
+            }
+        });
+        let read = match listed.await {
+            Err(ReadError::Forbidden) => {
+                let found = self.client.get(&resource.path(Some(namespace), name)).await;
+                match found.map(|json| leases.add(lease, &json)) {
+                    Err(ReadError::NotFound) => Err(ReadError::Forbidden),
+                    read => read,
+                }
+            }
+            read => read,
+        };
+        let place = format!("{resource} {name}");
+        match read {
+            Ok(()) if leases.is_found(lease) => {}
+            Ok(()) => {
+                let reason = "none, or several: cannot tell whether the controller runs";
+                unchecked.push(UnreadResource {
+                    is_absent: true,
+                    ..UnreadResource::new(place, reason.to_owned())
+                });
+            }
+            Err(error) => {
+                leases.note_unread(lease);
+                unchecked.push(UnreadResource::new(place, error.to_string()));
+            }
+        }
     }
 
     async fn read_workloads(
         &self,
+        resource: &Resource,
+        selection: &Selection,
         evaluator: &Evaluator<'_>,
         objects: &mut Vec<StoredObject>,
         unchecked: &mut Vec<UnreadResource>,
-    ) -> Result<(), CliError> {
-        let namespace = self.namespace.as_deref();
-        let name = self.selection.name();
-        for resource in &self.resources {
-            let mut malformed = Vec::new();
-            let mut add = |text: &str| {
-                for document in Document::parse_all(text) {
-                    let read = match &document {
-                        Ok(document) => manifest::objects(document),
-                        Err(malformed) => vec![Err(malformed.clone())],
-                    };
-                    for object in read {
-                        match read_object(resource, object, evaluator) {
-                            Ok(object) => objects.extend(object),
-                            Err(unread) => malformed.push(unread),
-                        }
+    ) {
+        let mut malformed = Vec::new();
+        let add = |page: &Page<'_>| {
+            for document in Document::parse_all(page.json) {
+                let read = match &document {
+                    Ok(document) => manifest::objects(document),
+                    Err(malformed) => vec![Err(malformed.clone())],
+                };
+                for object in read {
+                    match read_object(resource, object, evaluator) {
+                        Ok(object) => objects.extend(object),
+                        Err(unread) => malformed.push(unread),
                     }
                 }
-            };
-            let read = if let Some(name) = name {
-                let path = resource.path(namespace, name);
-                self.client.get(&path).await.map(|json| add(&json))
-            } else {
-                let labels = self.args.selector.as_deref().unwrap_or_default();
-                self.client.list(resource, namespace, labels, add).await
-            };
-            match (read, name) {
-                (Ok(()), _) | (Err(ReadError::NotFound), None) => {}
-                (Err(ReadError::NotFound), Some(name)) => {
-                    return Err(CliError::Error(format!("{resource} \"{name}\" not found")));
-                }
-                (Err(error), _) => unchecked.push(error.unchecked(resource)?),
             }
-            unchecked.append(&mut malformed);
+        };
+        let name = selection.name();
+        let fields = name.map_or_else(String::new, |name| format!("metadata.name={name}"));
+        let labels = self.args.selector.as_deref().unwrap_or_default();
+        let selectors = [("labelSelector", labels), ("fieldSelector", &fields)];
+        let namespace = self.namespace.as_deref();
+        let read = self.client.list(resource, namespace, &selectors, add).await;
+        if let Err(error) = read {
+            unchecked.push(UnreadResource::workloads(resource, error.to_string()));
         }
-        Ok(())
+        unchecked.append(&mut malformed);
     }
 }
 
@@ -314,27 +378,39 @@ fn read_object(
     object: Result<manifest::Object<'_>, MalformedText>,
     evaluator: &Evaluator<'_>,
 ) -> Result<Option<StoredObject>, UnreadResource> {
-    let unread = |resource, reason| UnreadResource {
-        resource,
-        reason,
-        has_workloads: true,
-    };
-    let object = object.map_err(|e| unread(resource.to_string(), e.text))?;
-    StoredObject::read(&object, evaluator).map_err(|reason| {
+    let object = object.map_err(|e| UnreadResource::workloads(resource, e.text))?;
+    StoredObject::read(&object, &resource.to_string(), evaluator).map_err(|reason| {
         let name = object.full_name("").namespaced_name();
         // The path is relative to the request.
         let reason = reason.strip_prefix("object.").unwrap_or(&reason);
-        unread(format!("{resource} {name}"), reason.to_owned())
+        let unread = UnreadResource::workloads(resource, reason.to_owned());
+        UnreadResource {
+            resource: format!("{resource} {name}"),
+            ..unread
+        }
     })
 }
 
-fn items(list: &str) -> Vec<&RawValue> {
-    #[derive(serde::Deserialize)]
-    struct List<'a> {
-        #[serde(borrow)]
-        items: Vec<&'a RawValue>,
+impl UnreadResource {
+    /// Creates an entry for a resource that verdicts depend on.
+    fn new(resource: String, reason: String) -> Self {
+        Self {
+            resource,
+            reason,
+            has_workloads: false,
+            group_kind: Default::default(),
+            is_absent: false,
+        }
     }
-    serde_json::from_str(list).map_or_else(|_| Vec::new(), |list: List<'_>| list.items)
+
+    /// Creates an entry for a resource whose workloads were not read.
+    fn workloads(resource: &Resource, reason: String) -> Self {
+        Self {
+            has_workloads: true,
+            group_kind: resource.group_kind(),
+            ..Self::new(resource.to_string(), reason)
+        }
+    }
 }
 
 impl StatusArgs {

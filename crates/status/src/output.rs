@@ -37,6 +37,12 @@ pub(crate) struct UnreadResource {
     /// True if workloads of this resource are missing in the report.
     #[serde(rename = "workloads")]
     pub(crate) has_workloads: bool,
+    /// Group and kind of these workloads.
+    #[serde(skip)]
+    pub(crate) group_kind: (String, String),
+    /// True if it does not exist, which no permission changes.
+    #[serde(skip)]
+    pub(crate) is_absent: bool,
 }
 
 impl StatusReport {
@@ -109,6 +115,9 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
             writeln!(out)?;
         }
         StatusOutput::Yaml => {
+            if args.watch {
+                writeln!(out, "---")?;
+            }
             let yaml = serde_yaml_ng::to_string(&report.json());
             let yaml = yaml.map_err(|e| CliError::Error(e.to_string()))?;
             out.write_all(yaml.as_bytes())?;
@@ -308,7 +317,13 @@ pub(crate) fn metrics(report: &StatusReport) -> String {
         let count = count.or_default();
         *count = count.saturating_add(1);
     }
-    let unread = report.unchecked.len();
+    let unread = report.unchecked.iter().filter(|unread| !unread.is_absent);
+    let unread = unread.count();
+    if counts.is_empty() {
+        // A Pushgateway keeps the samples of a metric that it does not get.
+        let none = ("built-in", "Job.batch".to_owned(), "healthy");
+        counts.insert(none, 0);
+    }
     let time = report.now.timestamp();
     let mut text = "# HELP managed_by_objects Workloads by controller, kind and verdict of managed-by status.\n\
         # TYPE managed_by_objects gauge\n"

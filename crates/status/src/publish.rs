@@ -1,19 +1,18 @@
 //! Publishes the verdicts for other programs: as reports next to the reports of Kubewarden's audit scanner, and as metrics.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use http::Uri;
 use managed_by_console::escape::escape_control;
 use managed_by_console::exit::CliError;
 use managed_by_console::format::set;
 use managed_by_console::stderr;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::StatusArgs;
-use crate::assessment::ObjectStatus;
+use crate::assessment::{ObjectStatus, StatusVerdict};
 use crate::client::{Client, ReadError, push};
-use crate::output::{StatusReport, metrics};
+use crate::output::{StatusReport, UnreadResource, metrics};
 use crate::resources::Resource;
 
 /// API groups of reports, in the order of preference, each with its resource and kind. Their objects have the same fields.
@@ -26,7 +25,7 @@ const GROUPS: [(&str, &str, &str); 2] = [
 const LABEL: &str = "app.kubernetes.io/managed-by";
 const PROGRAM: &str = "managed-by";
 
-/// Publishes what the arguments ask for.
+/// Publishes what the arguments ask for: the metrics first, because there may be many reports.
 ///
 /// # Errors
 /// Fails if a report cannot be written or deleted, or the metrics cannot be pushed.
@@ -36,14 +35,19 @@ pub(super) async fn publish(
     report: &StatusReport,
     namespace: Option<&str>,
 ) -> Result<(), CliError> {
-    if args.reports {
-        write_reports(client, report, namespace).await?;
-    }
+    let mut errors = Vec::new();
     if let Some(url) = &args.push_metrics {
-        let failed = |text| CliError::Error(format!("{}: {text}", display(url)));
-        push(url, metrics(report)).await.map_err(failed)?;
+        let pushed = push(url, metrics(report)).await;
+        let failed = |text| format!("{}: {text}", display(url));
+        errors.extend(pushed.map_err(failed).err());
     }
-    Ok(())
+    if args.reports {
+        errors.extend(write_reports(client, report, namespace).await.err());
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::Error(errors.join("; ")))
 }
 
 /// Formats a URL without its credentials.
@@ -52,13 +56,13 @@ fn display(url: &Uri) -> String {
     format!("{host}{}", url.path())
 }
 
-/// Writes a report for each problem, and deletes the reports about workloads without a problem.
+/// Writes a report for each problem unless it is there already, and deletes the reports about workloads without a problem.
 async fn write_reports(
     client: &Client,
     report: &StatusReport,
     namespace: Option<&str>,
-) -> Result<(), CliError> {
-    let served = client.served_groups().await?;
+) -> Result<(), String> {
+    let served = client.served_groups().await.map_err(|e| e.to_string())?;
     let found = GROUPS.iter().find_map(|(group, plural, kind)| {
         let version = served.get(*group)?.first()?;
         Some((Resource::new(group, version, plural), *kind))
@@ -66,58 +70,90 @@ async fn write_reports(
     let Some((reports, kind)) = found else {
         let text =
             "the cluster serves neither reports.openreports.io nor policyreports.wgpolicyk8s.io";
-        return Err(CliError::Error(text.to_owned()));
+        return Err(text.to_owned());
     };
-    let problems = report.objects.iter().filter(|row| row.verdict.is_problem());
-    let mut current = BTreeSet::new();
-    // A namespace that is being deleted accepts no report. That must not keep the others from being written.
-    let mut first_error = None;
-    for row in problems {
-        if row.object.namespace.is_empty() {
+    let mut missing = BTreeMap::new();
+    let mut kept = BTreeSet::new();
+    for row in &report.objects {
+        let name = format!("{PROGRAM}-{}", row.uid);
+        let path = reports.path(Some(&row.object.namespace), &name);
+        if row.verdict == StatusVerdict::Unchecked {
+            kept.insert(path);
+        } else if row.verdict.is_problem() && row.object.namespace.is_empty() {
             stderr!(
                 "no report about {}: it has no namespace\n",
                 escape_control(&row.object.to_string())
             );
-            continue;
+        } else if row.verdict.is_problem() {
+            missing.insert(path.clone(), body(&reports, kind, &name, row));
+            kept.insert(path);
         }
-        let name = format!("{PROGRAM}-{}", row.uid);
-        let path = reports.path(Some(&row.object.namespace), &name);
-        let body = body(&reports, kind, &name, row);
-        if let Err(error) = client.apply(&path, PROGRAM, &body).await {
-            let namespace = &row.object.namespace;
-            first_error.get_or_insert_with(|| failed(&reports, Some(namespace), &error));
-        }
-        current.insert(path);
     }
-    // Workloads that could not be read keep their reports.
-    if report.is_incomplete() {
-        return first_error.map_or(Ok(()), Err);
-    }
-    let label = format!("{LABEL}={PROGRAM}");
     let mut outdated = BTreeSet::new();
-    let listed = client.list(&reports, namespace, &label, |page| {
-        for item in names(page) {
-            let path = reports.path(Some(&item.namespace), &item.name);
-            if !current.contains(&path) {
+    let label = format!("{LABEL}={PROGRAM}");
+    let selectors = [("labelSelector", &*label)];
+    let listed = client.list(&reports, namespace, &selectors, |page| {
+        for item in &page.items {
+            let stored: Value = serde_json::from_str(item.get()).unwrap_or_default();
+            let text = |path: &str| stored.pointer(path).and_then(Value::as_str);
+            let name = text("/metadata/name").unwrap_or_default();
+            let path = reports.path(text("/metadata/namespace"), name);
+            if missing
+                .get(&path)
+                .is_some_and(|body| contains(&stored, body))
+            {
+                missing.remove(&path);
+            }
+            let group = text("/scope/apiVersion").and_then(|version| version.split_once('/'));
+            let scope = text("/scope/kind").map(|kind| (group.unwrap_or_default().0, kind));
+            let is_unread = |unread: &UnreadResource| {
+                let (group, kind) = &unread.group_kind;
+                unread.has_workloads && scope.is_none_or(|scope| scope == (group, kind))
+            };
+            if !kept.contains(&path) && !report.unchecked.iter().any(is_unread) {
                 outdated.insert(path);
             }
         }
     });
-    listed
+    // A namespace that is being deleted accepts no report. That must not keep the others from being written.
+    let mut errors: Vec<_> = listed
         .await
-        .map_err(|error| failed(&reports, None, &error))?;
+        .err()
+        .map(|e| e.to_string())
+        .into_iter()
+        .collect();
+    for (path, body) in &missing {
+        if let Err(error) = client.apply(path, PROGRAM, body).await {
+            let namespace = body.pointer("/metadata/namespace").and_then(Value::as_str);
+            errors.push(format!("in {}: {error}", namespace.unwrap_or_default()));
+        }
+    }
     for path in outdated {
         match client.delete(&path).await {
             Ok(()) | Err(ReadError::NotFound) => {}
-            Err(error) => return Err(failed(&reports, None, &error)),
+            Err(error) => errors.push(format!("delete: {error}")),
         }
     }
-    first_error.map_or(Ok(()), Err)
+    match &*errors {
+        [] => Ok(()),
+        [first] => Err(format!("{reports} {first}")),
+        [first, ..] => Err(format!("{reports}: {} errors, first {first}", errors.len())),
+    }
 }
 
-fn failed(resource: &Resource, namespace: Option<&str>, error: &ReadError) -> CliError {
-    let place = namespace.map_or_else(String::new, |name| format!(" in {name}"));
-    CliError::Error(format!("{resource}{place}: {error}"))
+/// Returns true if a stored value contains the fields of another.
+fn contains(stored: &Value, applied: &Value) -> bool {
+    match (stored, applied) {
+        (Value::Object(stored), Value::Object(applied)) => applied.iter().all(|(name, value)| {
+            let stored = stored.get(name);
+            stored.is_some_and(|stored| contains(stored, value))
+        }),
+        (Value::Array(stored), Value::Array(applied)) => {
+            let pairs = || stored.iter().zip(applied);
+            stored.len() == applied.len() && pairs().all(|(a, b)| contains(a, b))
+        }
+        _ => stored == applied,
+    }
 }
 
 /// Returns the report about a workload. It has no time, so that it changes only with the verdict.
@@ -147,29 +183,11 @@ fn body(reports: &Resource, kind: &str, name: &str, row: &ObjectStatus) -> Value
             "severity": "medium",
             "result": "fail",
             "scored": true,
-            "message": row.reason,
-            "properties": {"controller": row.controller, "state": row.state, "action": row.action},
+            "message": escape_control(&row.reason),
+            "properties": {
+                "controller": escape_control(&row.controller), "state": row.state, "action": escape_control(&row.action),
+            },
         }],
         "summary": {"pass": 0, "fail": 1, "warn": 0, "error": 0, "skip": 0},
     })
-}
-
-/// Namespace and name of an object.
-#[derive(Deserialize)]
-struct ObjectName {
-    namespace: String,
-    name: String,
-}
-
-fn names(list: &str) -> Vec<ObjectName> {
-    #[derive(Deserialize)]
-    struct List {
-        items: Vec<Item>,
-    }
-    #[derive(Deserialize)]
-    struct Item {
-        metadata: ObjectName,
-    }
-    let list = serde_json::from_str::<List>(list).map_or_else(|_| Vec::new(), |list| list.items);
-    list.into_iter().map(|item| item.metadata).collect()
 }

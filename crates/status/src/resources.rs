@@ -16,6 +16,7 @@ pub(super) struct Resource {
     versions: Vec<String>,
     kind: String,
     pub(super) plural: String,
+    is_namespaced: bool,
 }
 
 /// Formats as `jobs.batch`.
@@ -33,7 +34,13 @@ impl Resource {
             versions: vec![version.to_owned()],
             kind: String::new(),
             plural: plural.to_owned(),
+            is_namespaced: true,
         }
+    }
+
+    /// Returns the group and kind.
+    pub(super) fn group_kind(&self) -> (String, String) {
+        (self.group.clone(), self.kind.clone())
     }
 
     /// Returns the group and version, as in `apiVersion`.
@@ -44,23 +51,39 @@ impl Resource {
 
     /// Returns the path of an object, or of the list if the name is empty.
     pub(super) fn path(&self, namespace: Option<&str>, name: &str) -> String {
+        let namespace = namespace.filter(|_| self.is_namespaced);
         let namespace = namespace.map_or_else(String::new, |name| format!("/namespaces/{name}"));
         let slash = if name.is_empty() { "" } else { "/" };
         let (version, plural) = (self.group_version(), &self.plural);
         format!("/apis/{version}{namespace}/{plural}{slash}{name}")
     }
 
-    /// Returns the resource with the version to read: the first that the cluster serves, which prefers the first.
-    pub(super) fn served_by(self, served: &BTreeMap<String, Vec<String>>) -> Option<Self> {
-        let versions = served.get(&self.group)?;
+    /// Returns the resource in each version that can be read: those that the cluster serves for the group, in its order.
+    pub(super) fn served_by(&self, served: &BTreeMap<String, Vec<String>>) -> Vec<Self> {
+        let versions = served.get(&self.group).into_iter().flatten();
         let is_readable = |version: &&String| {
             self.versions.is_empty() || self.versions.iter().any(|known| known == *version)
         };
-        let version = versions.iter().find(is_readable)?.clone();
-        Some(Self {
-            versions: vec![version],
+        let mut readable: Vec<&String> = Vec::new();
+        for version in versions.filter(is_readable) {
+            // The preferred version is listed twice.
+            if !readable.contains(&version) {
+                readable.push(version);
+            }
+        }
+        let with_version = |version: &String| Self {
+            versions: vec![version.clone()],
+            ..self.clone()
+        };
+        readable.into_iter().map(with_version).collect()
+    }
+
+    #[must_use]
+    pub(super) fn namespaced(self, is_namespaced: bool) -> Self {
+        Self {
+            is_namespaced,
             ..self
-        })
+        }
     }
 
     fn is_named(&self, name: &str) -> bool {
@@ -104,6 +127,7 @@ pub(super) fn known(settings: &str) -> Vec<Resource> {
                 versions: versions.collect(),
                 kind: kind.name().to_owned(),
                 plural: kind.plural().to_owned(),
+                is_namespaced: true,
             }),
         }
     }
@@ -116,6 +140,7 @@ pub(super) fn known(settings: &str) -> Vec<Resource> {
         versions: kind.versions.unwrap_or_default(),
         kind: kind.kind,
         plural: kind.plural,
+        is_namespaced: true,
     }));
     known
 }

@@ -12,7 +12,7 @@ mod recording;
 mod replay;
 mod review;
 mod settings;
-mod status;
+pub(crate) mod status;
 mod writers;
 
 use std::io::{self, Write as _};

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::formats::{CLI_SCHEMA, check};
 
+const LEASES: &str = "/apis/coordination.k8s.io/v1/leases";
 const KUEUE: &str = "/apis/kueue.x-k8s.io/v1beta2";
 
 /// Responses by path, each with its code. A list is served in pages of two objects.
@@ -47,20 +48,18 @@ fn recording() -> Responses {
         ok("/apis/jobset.x-k8s.io/v1alpha2/jobsets", list("JobSetList", &recorded["jobsets"])),
     ]
     .into();
-    for job in recorded["jobs"].as_array().unwrap() {
-        let metadata = &job["metadata"];
-        let (namespace, name) = (
-            metadata["namespace"].as_str().unwrap(),
-            metadata["name"].as_str().unwrap(),
-        );
-        let mut job = job.clone();
-        job["apiVersion"] = json!("batch/v1");
-        job["kind"] = json!("Job");
-        responses.extend([ok(
-            &format!("/apis/batch/v1/namespaces/{namespace}/jobs/{name}"),
-            job,
-        )]);
-    }
+    responses.extend([ok(
+        "/apis/batch/v1/namespaces/team-mk/jobs",
+        list("JobList", &recorded["jobs"]),
+    )]);
+    let time = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
+    let leases = [
+        ("kube-system", "kube-controller-manager"),
+        ("kueue-system", "c1f6bfd2.kueue.x-k8s.io"),
+        ("jobset-system", "6d4f6a47.jobset.x-k8s.io"),
+    ]
+    .map(|(namespace, name)| json!({"metadata": {"namespace": namespace, "name": name}, "spec": {"renewTime": time}}));
+    responses.extend([ok(LEASES, list("LeaseList", &json!(leases)))]);
     for resource in [
         "multikueueclusters",
         "multikueueconfigs",
@@ -171,10 +170,11 @@ fn serve(connection: TcpStream, responses: &Responses, writes: &Mutex<Vec<Write>
 }
 
 fn page(mut list: Value, query: &str) -> Value {
-    if let Some(items) = list["items"]
-        .as_array_mut()
-        .filter(|_| query.contains("limit=500"))
-    {
+    if let Some(items) = list["items"].as_array_mut() {
+        if let Some((_, name)) = query.split_once("fieldSelector=metadata.name%3D") {
+            let name = name.split('&').next().unwrap();
+            items.retain(|item| item["metadata"]["name"] == name);
+        }
         let next = query
             .split_once("continue=")
             .map_or(0_usize, |(_, next)| next.parse().unwrap());
@@ -203,7 +203,7 @@ fn all_formats_show_all_pages() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     check(&CLI_SCHEMA, &report);
-    let summary = json!({"workloads": 17, "orphaned": 4, "stalled": 0, "contradicting": 1, "foreign-writer": 0, "unchecked": 0, "healthy": 9, "finished": 3});
+    let summary = json!({"workloads": 17, "orphaned": 5, "stalled": 0, "contradicting": 0, "foreign-writer": 0, "unchecked": 0, "healthy": 9, "finished": 3});
     assert_eq!(report["summary"], summary);
     let yaml = run(&responses, &["-A", "-o", "yaml"]);
     let yaml: Value = serde_yaml_ng::from_slice(&yaml.stdout).unwrap();
@@ -211,15 +211,15 @@ fn all_formats_show_all_pages() {
     let table = run(&responses, &["-A", "--problems"]);
     let rows: Vec<_> = text(&table.stdout).lines().collect();
     assert_eq!(rows.len(), 6, "{rows:#?}");
-    assert!(rows[0].ends_with("VERDICT         REASON"), "{rows:#?}");
+    assert!(rows[0].ends_with("VERDICT    REASON"), "{rows:#?}");
     assert_eq!(
         text(&table.stderr),
-        "17 workloads: 4 orphaned, 1 contradicting, 9 healthy, 3 finished\n"
+        "17 workloads: 5 orphaned, 9 healthy, 3 finished\n"
     );
     let wide = run(&responses, &["-A", "-o", "wide"]);
     assert!(
         text(&wide.stdout)
-            .contains("kubectl label -n team-mk job/a-noqueue kueue.x-k8s.io/queue-name=QUEUE")
+            .contains("kubectl patch -n team-mk jobs.batch/a-noqueue --type=merge -p '{")
     );
     let markdown = run(&responses, &["-A", "-o", "markdown"]);
     assert_eq!(text(&markdown.stdout).matches("| Job team-mk/").count(), 4);
@@ -256,9 +256,11 @@ fn a_name_selects_one_workload() {
 fn missing_permissions_are_reported() {
     let mut responses = recording();
     forbid(&mut responses, &format!("{KUEUE}/admissionchecks"));
+    forbid(&mut responses, LEASES);
+    let namespaced = |place| format!("/apis/coordination.k8s.io/v1/namespaces/{place}/leases/");
     forbid(
         &mut responses,
-        "/apis/coordination.k8s.io/v1/namespaces/kueue-system/leases/c1f6bfd2.kueue.x-k8s.io",
+        &(namespaced("kueue-system") + "c1f6bfd2.kueue.x-k8s.io"),
     );
     // The verdict on `b-localqueue` needs the check.
     let output = run(&responses, &["-A"]);
@@ -269,10 +271,11 @@ fn missing_permissions_are_reported() {
         "{errors}"
     );
     assert!(
-        errors.contains("unchecked: leases.coordination.k8s.io in kueue-system: forbidden\n"),
+        errors
+            .contains("unchecked: leases.coordination.k8s.io c1f6bfd2.kueue.x-k8s.io: forbidden\n"),
         "{errors}"
     );
-    assert!(errors.contains("1 unchecked"), "{errors}");
+    assert!(errors.contains(" unchecked, "), "{errors}");
     forbid(&mut responses, "/apis/jobset.x-k8s.io/v1alpha2/jobsets");
     let output = run(&responses, &["jobsets", "-A", "-o", "json"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -289,7 +292,8 @@ fn missing_permissions_are_reported() {
 #[test]
 fn a_cluster_without_workloads_is_empty() {
     let mut responses = recording();
-    responses.retain(|path, _| !path.starts_with(KUEUE) && !path.contains("/jobsets"));
+    let (_, groups) = responses.get_mut("/apis").unwrap();
+    groups["groups"].as_array_mut().unwrap().truncate(1);
     responses.insert(
         "/apis/batch/v1/jobs".to_owned(),
         (
@@ -334,7 +338,9 @@ fn with_reports(mut responses: Responses) -> Responses {
         json!({"name": "openreports.io", "versions": [version], "preferredVersion": version});
     let (_, groups) = responses.get_mut("/apis").unwrap();
     groups["groups"].as_array_mut().unwrap().push(group);
-    let outdated = json!({"metadata": {"namespace": "team-a", "name": "managed-by-gone"}});
+    let scope = json!({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "gone"});
+    let outdated =
+        json!({"metadata": {"namespace": "team-a", "name": "managed-by-gone"}, "scope": scope});
     let list = json!({"kind": "ReportList", "metadata": {}, "items": [outdated]});
     responses.insert(format!("{REPORTS}/reports"), (200, list));
     responses
@@ -404,7 +410,7 @@ fn metrics_are_printed_and_pushed() {
     let printed = run(&responses, &["-A", "-o", "metrics"]);
     let metrics = text(&printed.stdout);
     for line in [
-        "managed_by_objects{controller=\"kueue.x-k8s.io/multikueue\",kind=\"Job.batch\",verdict=\"orphaned\"} 2\n",
+        "managed_by_objects{controller=\"kueue.x-k8s.io/multikueue\",kind=\"Job.batch\",verdict=\"orphaned\"} 3\n",
         // A user chooses this name.
         "managed_by_objects{controller=\"other\",kind=\"JobSet.jobset.x-k8s.io\",verdict=\"orphaned\"} 1\n",
         "managed_by_status_unread_resources 0\n",

@@ -1,17 +1,22 @@
 //! The verdict on one workload.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use managed_by::MULTIKUEUE;
 
+use super::lease::{Heartbeat, managers};
 use super::multikueue::follow;
 use super::object::StoredObject;
 use super::time::duration;
-use super::{ClusterState, Limits, Link, ObjectStatus, StatusFinding, StatusVerdict};
-use StatusVerdict::{Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled};
+use super::{ClusterState, Limits, Link, ObjectStatus, StatusFinding, StatusVerdict, StatusWrite};
+use StatusVerdict::{
+    Contradicting, Finished, ForeignWriter, Healthy, Orphaned, Stalled, Unchecked,
+};
 
 /// Field manager of the Job controller: the name of its program in the releases of Kubernetes.
 const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
-/// Field managers of Kueue: since 0.6 its name, and before that the name of its program.
-const KUEUE: [&str; 2] = ["kueue", "manager"];
+/// Factor by which a controller that writes to other workloads may be late. Anyone may forge such a write, so it must not be an excuse
+/// for ever. In a recording, Tekton needs 64 s for the first status of a run in a backlog of 150.
+const BACKLOG: i32 = 5;
 /// Programs that people use, and controllers don't. `kubectl` is also a prefix: `kubectl-edit`.
 const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
 
@@ -28,6 +33,7 @@ pub(crate) fn assess(
         reason,
         action,
     } = find(&object, cluster, limits, &mut chain);
+    let last_status_write = object.last_status_write(limits.now).cloned();
     ObjectStatus {
         controller: object.controller().to_owned(),
         delegated: object.delegated_to.is_some(),
@@ -38,7 +44,7 @@ pub(crate) fn assess(
         reason,
         action,
         created: object.created,
-        last_status_write: object.last_status_write,
+        last_status_write,
         chain,
     }
 }
@@ -51,7 +57,8 @@ fn find(
     chain: &mut Vec<Link>,
 ) -> StatusFinding {
     let state = state(object);
-    let name = object.argument();
+    let name = &object.argument;
+    let write = object.last_status_write(limits.now);
     let delegated_to = object.delegated_to.as_deref();
     let is_for_multikueue = delegated_to == Some(MULTIKUEUE);
     if object.is_being_deleted {
@@ -61,34 +68,52 @@ fn find(
         let action = format!("find the writer in the audit log, then delete and recreate {name}");
         return StatusFinding::new(Contradicting, state, text).action(action);
     }
-    if let Some(finding) = foreign_writer(object, state, limits) {
-        return finding;
-    }
+    // Whoever wrote the outcome, nobody needs to act any more.
     if object.outcome.is_some() {
         return StatusFinding::new(Finished, state, "");
+    }
+    let foreign = write.and_then(|write| foreign_writer(object, write, state, limits));
+    if let Some(finding) = foreign {
+        return finding;
     }
     if let Some((text, is_in_settings)) = &object.unknown_name
         && (*is_in_settings || !object.has_status)
     {
         let action = format!("recreate {name} with the name of a controller, or without managedBy");
-        return StatusFinding::new(Orphaned, state, text).action(action);
+        return match write {
+            Some(StatusWrite { manager, .. }) if object.has_status => {
+                let reason = format!("{manager} writes its status, but: {text}");
+                let action = format!("allow the controller in the settings, or {action}");
+                StatusFinding::new(Contradicting, state, reason).action(action)
+            }
+            _ => StatusFinding::new(Orphaned, state, text).action(action),
+        };
     }
     let finding = if is_for_multikueue {
         follow(object, state, cluster, limits, chain)
     } else {
-        progress(object, state, limits)
+        progress(object, state, cluster, limits)
     };
     if finding.verdict == Healthy {
-        return dead_controller(object, finding.state, cluster, limits).unwrap_or(finding);
+        return liveness(object, finding.state, cluster, limits).unwrap_or(finding);
     }
     finding
 }
 
 /// Evaluates the progress of a workload from its status alone.
-fn progress(object: &StoredObject, state: &'static str, limits: &Limits) -> StatusFinding {
+fn progress(
+    object: &StoredObject,
+    state: &'static str,
+    cluster: &ClusterState,
+    limits: &Limits,
+) -> StatusFinding {
     if !object.has_status && !object.is_suspended {
-        if let Some(age) = limits.age_of_evidence(object.created) {
-            let reason = format!("no status since its creation {} ago", duration(age));
+        // Before the last change, it may have been suspended.
+        let age = limits.age_of_evidence(object.last_spec_write.max(object.created));
+        let is_busy = cluster.busy.contains(object.controller());
+        let patience = limits.after.checked_mul(BACKLOG).filter(|_| is_busy);
+        if let Some(age) = age.filter(|age| patience.is_none_or(|patience| *age > patience)) {
+            let reason = format!("no status in {}", duration(age));
             let action = match &object.delegated_to {
                 Some(controller) => format!("check that {controller} is installed and running"),
                 None => format!(
@@ -142,10 +167,10 @@ fn named(object: &StoredObject) -> String {
 /// Finds a last writer of the status that is not the controller.
 fn foreign_writer(
     object: &StoredObject,
+    write: &StatusWrite,
     state: &'static str,
     limits: &Limits,
 ) -> Option<StatusFinding> {
-    let write = object.last_status_write.as_ref()?;
     let manager = &*write.manager;
     let age = duration(limits.now.signed_duration_since(write.time));
     let controller = object.controller();
@@ -174,22 +199,51 @@ fn foreign_writer(
         let action = "enable the feature gate JobManagedBy in kube-controller-manager";
         return Some(StatusFinding::new(Contradicting, state, reason).action(action));
     }
-    if object.delegated_to.as_deref() == Some(MULTIKUEUE) && !KUEUE.contains(&manager) {
-        return foreign("kueue");
+    if object.delegated_to.as_deref() == Some(MULTIKUEUE)
+        && !managers(MULTIKUEUE).contains(&manager)
+    {
+        return foreign(&managers(MULTIKUEUE).join(" or "));
     }
     None
 }
 
-/// Finds a controller that no longer renews the Lease of its leader election.
-fn dead_controller(
+/// Finds a controller that no longer renews the Lease of its leader election, or whose Lease is unknown. A write of the controller to
+/// the same object shows that it runs: without leader election, if the Lease is older. Writes to other objects show nothing, because
+/// their owners may forge them.
+fn liveness(
     object: &StoredObject,
     state: &'static str,
     cluster: &ClusterState,
     limits: &Limits,
 ) -> Option<StatusFinding> {
-    let renewal = cluster.leases.renewal(object.controller());
-    let age = limits.age_of_evidence(renewal)?;
+    let controller = object.controller();
+    let writers = limits.writers.get(controller);
+    let is_own = |manager: &str| match writers {
+        Some(writers) => writers.iter().any(|writer| writer == manager),
+        None => managers(controller).contains(&manager),
+    };
+    let write = object.last_status_write(limits.now);
+    let write = write.filter(|write| is_own(&write.manager));
+    let written = write.map(|write| write.time);
     let name = named(object);
-    let reason = format!("{name} renewed its Lease {} ago", duration(age));
-    Some(StatusFinding::new(Stalled, state, reason).action(format!("check that {name} is running")))
+    match cluster.leases.heartbeat(controller)? {
+        Heartbeat::Renewed(renewal) => {
+            let age = limits.age_of_evidence(Some(renewal))?;
+            // The leader renews the Lease every two seconds by default, for ten seconds at most.
+            let is_newer =
+                |time: DateTime<Utc>| time.signed_duration_since(renewal) > TimeDelta::seconds(15);
+            if written.is_some_and(is_newer) {
+                return None;
+            }
+            let reason = format!("{name} renewed its Lease {} ago", duration(age));
+            let finding = StatusFinding::new(Stalled, state, reason);
+            Some(finding.action(format!("check that {name} is running")))
+        }
+        Heartbeat::Unread => {
+            let is_recent = |time| limits.age_of_evidence(Some(time)).is_none();
+            let reason = format!("cannot tell whether {name} runs: its Lease was not read");
+            let finding = StatusFinding::new(Unchecked, state, reason);
+            (!written.is_some_and(is_recent)).then_some(finding)
+        }
+    }
 }

@@ -7,13 +7,13 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::object::{Condition, StoredObject, condition, lenient};
+use super::object::{Condition, Message, StoredObject, condition, lenient};
 
 /// Objects of Kueue in the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Kueue {
-    /// Workloads by the UID of the object that they belong to.
-    pub(super) workloads: BTreeMap<String, Workload>,
+    /// Workloads by namespace and by the UID of the object that controls them.
+    pub(super) workloads: BTreeMap<(String, String), Workload>,
     /// By namespace and name.
     pub(super) local_queues: BTreeMap<(String, String), LocalQueue>,
     pub(super) cluster_queues: BTreeMap<String, ClusterQueue>,
@@ -38,14 +38,19 @@ pub(super) struct Workload {
     pub(super) is_active: bool,
     /// Time of the condition `QuotaReserved` that is True.
     pub(super) reserved: Option<DateTime<Utc>>,
-    /// Message of the condition `QuotaReserved` that is not True.
+    /// True if quota is reserved and all admission checks are ready.
+    pub(super) is_admitted: bool,
+    /// Time and message of the condition `QuotaReserved` that is not True.
+    pub(super) waits_since: Option<DateTime<Utc>>,
     pub(super) waits_for: String,
     /// Time and reason of the condition `Finished` that is True.
     pub(super) finished: Option<(DateTime<Utc>, String)>,
-    /// Reason and message of the condition `Evicted` that is True.
-    pub(super) evicted: Option<(String, String)>,
+    /// Message of the condition `Evicted` that is True.
+    pub(super) evicted: Option<String>,
     /// `ClusterQueue` that reserved the quota.
     pub(super) cluster_queue: String,
+    /// Flavors of the reserved quota. Empty for pods that request nothing.
+    pub(super) flavors: BTreeSet<String>,
     pub(super) checks: Vec<CheckState>,
     /// Worker cluster that runs the copy.
     pub(super) cluster: String,
@@ -63,9 +68,7 @@ pub(super) struct CheckState {
     #[serde(deserialize_with = "lenient")]
     pub(super) name: String,
     #[serde(deserialize_with = "lenient")]
-    pub(super) state: String,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) message: String,
+    pub(super) message: Message,
 }
 
 /// Condition `Active` and the stop policy of an object.
@@ -125,6 +128,8 @@ struct Metadata {
 struct Owner {
     #[serde(deserialize_with = "lenient")]
     uid: String,
+    #[serde(deserialize_with = "lenient")]
+    controller: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -184,6 +189,16 @@ struct Status {
 struct Admission {
     #[serde(deserialize_with = "lenient")]
     cluster_queue: String,
+    #[serde(deserialize_with = "lenient")]
+    pod_set_assignments: Vec<Assignment>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Assignment {
+    /// By resource.
+    #[serde(deserialize_with = "lenient")]
+    flavors: BTreeMap<String, String>,
 }
 
 impl Kueue {
@@ -243,8 +258,15 @@ impl Kueue {
                     created: metadata.creation_timestamp,
                     ..Workload::new(spec, status)
                 };
-                if let Some(owner) = metadata.owner_references.into_iter().next() {
-                    self.workloads.insert(owner.uid, workload);
+                let mut owners = metadata.owner_references.into_iter();
+                if let Some(owner) = owners.find(|owner| owner.controller) {
+                    let key = (metadata.namespace, owner.uid);
+                    // An elastic Job has a finished Workload for each earlier size.
+                    let rank = |w: &Workload| (w.finished.is_none(), w.created);
+                    let known = self.workloads.get(&key);
+                    if known.is_none_or(|known| rank(known) < rank(&workload)) {
+                        self.workloads.insert(key, workload);
+                    }
                 }
             }
             _ => {}
@@ -252,7 +274,8 @@ impl Kueue {
     }
 
     pub(super) fn workload(&self, object: &StoredObject) -> Option<&Workload> {
-        self.workloads.get(&object.uid)
+        let key = (object.object.namespace.clone(), object.uid.clone());
+        self.workloads.get(&key)
     }
 
     /// Returns the MultiKueue check of a list, with its name.
@@ -273,7 +296,7 @@ impl Activity {
         let inactive = active.filter(|active| active.status == "False");
         Self {
             inactive: inactive
-                .and_then(|active| Some((active.last_transition_time?, active.message.clone()))),
+                .and_then(|active| Some((active.last_transition_time?, active.message.0.clone()))),
             is_stopped: !matches!(&*spec.stop_policy, "" | "None"),
         }
     }
@@ -287,6 +310,7 @@ impl Workload {
         let waiting = reserved.filter(|reserved| !is_true(reserved));
         let finished = find("Finished").filter(is_true);
         let evicted = find("Evicted").filter(is_true);
+        let assignments = status.admission.pod_set_assignments.into_iter();
         Self {
             name: String::new(),
             created: None,
@@ -295,12 +319,15 @@ impl Workload {
             reserved: reserved
                 .filter(is_true)
                 .and_then(|reserved| reserved.last_transition_time),
-            waits_for: waiting.map_or_else(String::new, |waiting| waiting.message.clone()),
+            is_admitted: find("Admitted").is_some_and(|admitted| is_true(&admitted)),
+            waits_since: waiting.and_then(|waiting| waiting.last_transition_time),
+            waits_for: waiting.map_or_else(String::new, |waiting| waiting.message.0.clone()),
             finished: finished.and_then(|finished| {
                 Some((finished.last_transition_time?, finished.reason.clone()))
             }),
-            evicted: evicted.map(|evicted| (evicted.reason.clone(), evicted.message.clone())),
+            evicted: evicted.map(|evicted| evicted.message.0.clone()),
             cluster_queue: status.admission.cluster_queue,
+            flavors: assignments.flat_map(|a| a.flavors.into_values()).collect(),
             checks: status.admission_checks,
             cluster: status.cluster_name,
             nominated: status.nominated_cluster_names,

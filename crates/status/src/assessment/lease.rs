@@ -7,40 +7,111 @@ use serde::Deserialize;
 
 use super::object::lenient;
 
-/// Leases of leader elections: controller, namespace and name. Some clusters have none, for example K3s.
+/// Lease of a controller's leader election.
+#[derive(Debug)]
+pub(crate) struct LeaseProfile {
+    /// Value of `managedBy`.
+    pub(crate) controller: &'static str,
+    /// Namespace in which the project installs the controller.
+    pub(crate) namespace: &'static str,
+    pub(crate) name: &'static str,
+    /// Field managers with which the controller writes. `manager` is the name of the program in many images.
+    pub(super) managers: &'static [&'static str],
+}
+
+const fn lease(
+    controller: &'static str,
+    namespace: &'static str,
+    name: &'static str,
+    managers: &'static [&'static str],
+) -> LeaseProfile {
+    LeaseProfile {
+        controller,
+        namespace,
+        name,
+        managers,
+    }
+}
+
+/// Leases of controllers. Some clusters have none, for example K3s, and some projects elect a leader only if a flag says so.
 ///
-/// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, and `leaderElection` in the configurations that
-/// Kueue and JobSet install.
-pub(crate) const LEASES: [(&str, &str, &str); 3] = [
-    (
+/// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, `leaderElection` in the configurations that Kueue,
+/// JobSet and Trainer install, and the defaults in the main programs of KubeRay (`LeaderElectionID`), the Training Operator
+/// (`--leader-election-id`) and AppWrapper.
+pub(crate) const LEASES: &[LeaseProfile] = &[
+    lease(
         "kubernetes.io/job-controller",
         "kube-system",
         "kube-controller-manager",
+        &["kube-controller-manager", "k3s"],
     ),
-    (
+    lease(
         managed_by::MULTIKUEUE,
         "kueue-system",
         "c1f6bfd2.kueue.x-k8s.io",
+        &["kueue"],
     ),
-    (
+    lease(
         "jobset.sigs.k8s.io/jobset-controller",
         "jobset-system",
         "6d4f6a47.jobset.x-k8s.io",
+        &["jobset", "manager"],
+    ),
+    lease(
+        "trainer.kubeflow.org/trainjob-controller",
+        "kubeflow-system",
+        "trainer.kubeflow.org",
+        &["trainer", "manager"],
+    ),
+    lease(
+        "ray.io/kuberay-operator",
+        "kuberay-operator",
+        "ray-operator-leader",
+        &["kuberay-operator", "manager"],
+    ),
+    lease(
+        "kubeflow.org/training-operator",
+        "kubeflow",
+        "1ca428e5.training-operator.kubeflow.org",
+        &["training-operator", "training-operator.v1", "manager"],
+    ),
+    lease(
+        "workload.codeflare.dev/appwrapper-controller",
+        "appwrapper-system",
+        "f134c674.codeflare.dev",
+        &["appwrapper", "manager"],
     ),
 ];
 
-/// The last renewal of each controller's Lease.
+/// Last renewal of a controller's Lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heartbeat {
+    Renewed(DateTime<Utc>),
+    /// The Lease could not be read, or several namespaces have one.
+    Unread,
+}
+
+/// The last renewal of each controller's Lease, with the namespace of the Lease.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Leases(BTreeMap<&'static str, DateTime<Utc>>);
+pub(crate) struct Leases(BTreeMap<&'static str, (String, Heartbeat)>);
 
 impl Leases {
-    /// Adds a Lease as JSON. A Lease without a renewal is ignored.
-    pub(crate) fn add(&mut self, controller: &'static str, json: &str) {
+    /// Adds a Lease as JSON. A Lease without a renewal is ignored. The one in the project's namespace is the controller's: anyone may
+    /// create a Lease of that name in another namespace.
+    pub(crate) fn add(&mut self, profile: &LeaseProfile, json: &str) {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Lease {
             #[serde(deserialize_with = "lenient")]
+            metadata: Metadata,
+            #[serde(deserialize_with = "lenient")]
             spec: Spec,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Metadata {
+            #[serde(deserialize_with = "lenient")]
+            namespace: String,
         }
         #[derive(Default, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
@@ -48,25 +119,41 @@ impl Leases {
             #[serde(deserialize_with = "lenient")]
             renew_time: Option<DateTime<Utc>>,
         }
-        let lease: Lease = serde_json::from_str(json).unwrap_or_default();
-        self.0
-            .extend(lease.spec.renew_time.map(|time| (controller, time)));
-    }
-
-    /// Notes a write by a controller. A controller that has written after the last renewal doesn't use the Lease: its leader
-    /// election has been disabled.
-    pub(crate) fn note_write(&mut self, controller: &str, time: DateTime<Utc>) {
-        // The leader renews the Lease every two seconds by default, for ten seconds at most.
-        let is_newer = |renewal: &DateTime<Utc>| {
-            time.signed_duration_since(*renewal) > chrono::TimeDelta::seconds(15)
+        let Lease { metadata, spec } = serde_json::from_str(json).unwrap_or_default();
+        let Some(time) = spec.renew_time else {
+            return;
         };
-        if self.0.get(controller).is_some_and(is_newer) {
-            self.0.remove(controller);
-        }
+        let heartbeat = match self.0.get(profile.controller) {
+            Some((known, _)) if known == profile.namespace => return,
+            Some(_) if metadata.namespace != profile.namespace => Heartbeat::Unread,
+            _ => Heartbeat::Renewed(time),
+        };
+        self.0
+            .insert(profile.controller, (metadata.namespace, heartbeat));
     }
 
-    /// Returns the last renewal of a controller's Lease, if it uses one.
-    pub(crate) fn renewal(&self, controller: &str) -> Option<DateTime<Utc>> {
-        self.0.get(controller).copied()
+    /// Notes that a Lease could not be read.
+    pub(crate) fn note_unread(&mut self, profile: &LeaseProfile) {
+        let unread = (String::new(), Heartbeat::Unread);
+        self.0.insert(profile.controller, unread);
     }
+
+    pub(super) fn heartbeat(&self, controller: &str) -> Option<Heartbeat> {
+        self.0.get(controller).map(|(_, heartbeat)| *heartbeat)
+    }
+
+    /// Returns true if a Lease of the controller was found, and only one.
+    pub(crate) fn is_found(&self, profile: &LeaseProfile) -> bool {
+        matches!(
+            self.heartbeat(profile.controller),
+            Some(Heartbeat::Renewed(_))
+        )
+    }
+}
+
+/// Returns the field managers of a controller; empty if they are unknown.
+pub(super) fn managers(controller: &str) -> &'static [&'static str] {
+    let mut leases = LEASES.iter();
+    let profile = leases.find(|profile| profile.controller == controller);
+    profile.map_or(&[], |profile| profile.managers)
 }

@@ -13,7 +13,7 @@ mod multikueue;
 mod object;
 mod time;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use managed_by_offline::replay::ObjectRef;
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub(crate) use assess::assess;
 pub(crate) use kueue::{Kueue, Unread};
-pub(crate) use lease::{LEASES, Leases};
+pub(crate) use lease::{LEASES, LeaseProfile, Leases};
 pub(crate) use object::StoredObject;
 pub(crate) use time::duration;
 
@@ -145,16 +145,20 @@ pub(crate) struct ObjectStatus {
 /// Parameters of the verdicts.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
+    /// Time of the API server at which the read of the cluster began. What happened later is no evidence: other objects may have been
+    /// read before.
     pub(crate) now: DateTime<Utc>,
     /// Minimum age of evidence.
     pub(crate) after: TimeDelta,
+    /// Maximum time that a worker cluster may take to admit a workload.
+    pub(crate) dispatch: TimeDelta,
     /// Field managers that may write the status, by controller.
     pub(crate) writers: BTreeMap<String, Vec<String>>,
 }
 
 impl Limits {
     /// Returns the age, if the time is long enough ago to be evidence.
-    fn age_of_evidence(&self, time: Option<DateTime<Utc>>) -> Option<TimeDelta> {
+    pub(crate) fn age_of_evidence(&self, time: Option<DateTime<Utc>>) -> Option<TimeDelta> {
         let age = self.now.signed_duration_since(time?);
         (age > self.after).then_some(age)
     }
@@ -166,6 +170,8 @@ pub(crate) struct ClusterState {
     /// [`None`] if the cluster does not serve Kueue's API.
     pub(crate) kueue: Option<Kueue>,
     pub(crate) leases: Leases,
+    /// Controllers that have written to a workload not longer than [`Limits::after`] ago.
+    pub(crate) busy: BTreeSet<String>,
 }
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! The facts about a stored workload that a verdict needs, without the rest of the object: 50,000 of them are in memory.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use managed_by::{DecodeError, Enforcement, Finding, Outcome, UserInfo};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Evaluator, manifest};
@@ -11,6 +12,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::StatusWrite;
+
+/// Maximum time that a read of the cluster takes. Objects are younger than the time at which it began.
+const MAX_RUN: TimeDelta = TimeDelta::minutes(10);
 
 /// Facts about a stored workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +29,18 @@ pub(crate) struct StoredObject {
     pub(crate) built_in: String,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) queue: Option<String>,
-    /// `spec.suspend`.
+    /// Name for kubectl: `jobs.batch/pi`.
+    pub(crate) argument: String,
+    /// Path of the field that suspends it, such as `spec.suspend`.
+    pub(crate) suspend_path: String,
     pub(crate) is_suspended: bool,
     /// Status of the condition `Suspended`, if there is one.
     pub(crate) suspended_condition: Option<bool>,
     /// `status.active` of a Job.
     pub(crate) active: Option<i64>,
     pub(crate) has_status: bool,
-    pub(crate) last_status_write: Option<StatusWrite>,
+    /// Last write of the status by each manager.
+    pub(crate) status_writes: Vec<StatusWrite>,
     /// Last write of anything but the status.
     pub(crate) last_spec_write: Option<DateTime<Utc>>,
     /// The reason why no controller has the name in `managedBy`, and whether the settings say so.
@@ -43,11 +51,11 @@ pub(crate) struct StoredObject {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Partial {
+struct Partial<'j> {
     #[serde(deserialize_with = "lenient")]
     metadata: Metadata,
-    #[serde(deserialize_with = "lenient")]
-    spec: Spec,
+    #[serde(borrow)]
+    spec: Option<&'j RawValue>,
     #[serde(deserialize_with = "lenient")]
     status: Status,
 }
@@ -81,18 +89,28 @@ struct ManagedFields {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Spec {
-    #[serde(deserialize_with = "lenient")]
-    suspend: Option<bool>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
 struct Status {
     #[serde(deserialize_with = "lenient")]
     active: Option<i64>,
     #[serde(deserialize_with = "lenient")]
     conditions: Vec<Condition>,
+}
+
+/// Maximum length of a message in characters.
+const MAX_MESSAGE: usize = 400;
+
+/// Message that anyone may have written, without the end of a long one: 50,000 of them are in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub(super) struct Message(pub(super) String);
+
+impl From<String> for Message {
+    fn from(text: String) -> Self {
+        Self(match text.char_indices().nth(MAX_MESSAGE) {
+            Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+            None => text,
+        })
+    }
 }
 
 /// Condition of a status.
@@ -106,7 +124,7 @@ pub(super) struct Condition {
     #[serde(deserialize_with = "lenient")]
     pub(super) reason: String,
     #[serde(deserialize_with = "lenient")]
-    pub(super) message: String,
+    pub(super) message: Message,
     #[serde(deserialize_with = "lenient")]
     pub(super) last_transition_time: Option<DateTime<Utc>>,
 }
@@ -125,13 +143,24 @@ where
     Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
 
+/// Returns the value at a path of object members, if it has the type.
+fn at<'j, T: Deserialize<'j>>(json: &'j RawValue, path: &str) -> Option<T> {
+    let value = path.split('.').try_fold(json, |json, name| {
+        let members: BTreeMap<Cow<'j, str>, &'j RawValue> =
+            serde_json::from_str(json.get()).ok()?;
+        members.get(name).copied()
+    });
+    serde_json::from_str(value?.get()).ok()
+}
+
 impl StoredObject {
-    /// Reads the facts of an object. Returns [`None`] for an object that is no workload.
+    /// Reads the facts of an object of a resource. Returns [`None`] for an object that is no workload.
     ///
     /// # Errors
     /// Returns a message if a field that the library reads has the wrong type.
     pub(crate) fn read(
         object: &manifest::Object<'_>,
+        resource: &str,
         evaluator: &Evaluator<'_>,
     ) -> Result<Option<Self>, String> {
         let user = UserInfo::default();
@@ -158,10 +187,13 @@ impl StoredObject {
         let writes = metadata.managed_fields.into_iter();
         let (status_writes, others): (Vec<_>, Vec<_>) =
             writes.partition(|fields| fields.subresource == "status");
-        let last_status_write = status_writes.into_iter().filter_map(|fields| {
+        let status_writes = status_writes.into_iter().filter_map(|fields| {
             let ManagedFields { manager, time, .. } = fields;
             time.map(|time| StatusWrite { time, manager })
         });
+        // The path of every kind begins with the spec.
+        let suspend = state.suspend_path.strip_prefix("spec.").zip(spec);
+        let is_suspended = suspend.and_then(|(path, spec)| at(spec, path));
         let suspended = condition(&status.conditions, "Suspended");
         Ok(Some(Self {
             object: object.full_name(""),
@@ -176,11 +208,13 @@ impl StoredObject {
                 .get(managed_by::QUEUE_NAME)
                 .filter(|q| !q.is_empty())
                 .cloned(),
-            is_suspended: spec.suspend == Some(true),
+            argument: format!("{resource}/{}", object.name()),
+            suspend_path: state.suspend_path,
+            is_suspended: is_suspended.unwrap_or(false),
             suspended_condition: suspended.map(|condition| condition.status == "True"),
             active: status.active.filter(|active| *active > 0),
             has_status: object.has_status(),
-            last_status_write: last_status_write.max(),
+            status_writes: status_writes.collect(),
             last_spec_write: others.iter().filter_map(|fields| fields.time).max(),
             unknown_name: findings.iter().find_map(unknown_name),
             violation: findings.iter().find_map(violation),
@@ -192,10 +226,11 @@ impl StoredObject {
         self.delegated_to.as_deref().unwrap_or(&self.built_in)
     }
 
-    /// Returns the resource and name, as for kubectl: `job/pi`.
-    pub(crate) fn argument(&self) -> String {
-        let ObjectRef { kind, name, .. } = &self.object;
-        format!("{}/{name}", kind.to_ascii_lowercase())
+    /// Returns the last write of the status. Times are the API server's, but a client may forge one that has not come yet.
+    pub(crate) fn last_status_write(&self, now: DateTime<Utc>) -> Option<&StatusWrite> {
+        let writes = self.status_writes.iter();
+        let age = |write: &StatusWrite| now.signed_duration_since(write.time);
+        writes.filter(|write| age(write) > -MAX_RUN).max()
     }
 }
 
@@ -206,7 +241,7 @@ fn unknown_name(finding: &Finding) -> Option<(String, bool)> {
         "managed-by/reserved-domain" | "managed-by/wrong-kind" | "managed-by/format" => false,
         _ => return None,
     };
-    Some((finding.message.clone(), is_listed_rule))
+    Some((Message::from(finding.message.clone()).0, is_listed_rule))
 }
 
 /// Returns the message of a denial about the status.
@@ -214,5 +249,5 @@ fn violation(finding: &Finding) -> Option<String> {
     let id = finding.rule.id();
     let is_status = id.starts_with("job-status/") || id.starts_with("status/");
     (is_status && finding.enforcement == Enforcement::Deny)
-        .then(|| format!("{} [{id}]", finding.message))
+        .then(|| format!("{} [{id}]", Message::from(finding.message.clone()).0))
 }

@@ -1,0 +1,378 @@
+//! Judges the reader and its verdicts: with every prefix of the recordings of real controllers, with faults of each request, and with
+//! hostile objects. Each test prints what it tried.
+
+#![expect(clippy::print_stdout, reason = "the counts")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use crate::assessment::{Kueue, LEASES, ObjectStatus, StatusVerdict};
+use crate::fake::{Cluster, Fault};
+use StatusVerdict::{Contradicting, Finished, Orphaned, Stalled};
+
+const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
+const LEASE: &str = "coordination.k8s.io/v1/leases";
+
+/// Adds the Leases of all controllers, with the last renewal now.
+fn add_leases(cluster: &mut Cluster) {
+    let time = cluster.now.to_rfc3339();
+    let leases = LEASES.iter().map(|lease| {
+        json!({"metadata": {"name": lease.name, "namespace": lease.namespace}, "spec": {"renewTime": time}})
+    });
+    cluster.objects.insert(LEASE.to_owned(), leases.collect());
+}
+
+/// Adds a management cluster's objects with one worker, and a Workload on it for each delegated object.
+fn add_kueue(cluster: &mut Cluster, delegated: &[Value]) {
+    let active = json!({"conditions": [{"type": "Active", "status": "True"}]});
+    let reference = json!({"metadata": {"name": "mk"}, "spec": {"controllerName": "kueue.x-k8s.io/multikueue", "parameters": {"name": "mk"}, "clusters": ["w1"]}});
+    let queue = json!({"metadata": {"name": "cq"}, "spec": {"admissionChecksStrategy": {"admissionChecks": [{"name": "mk"}]}}, "status": active});
+    let worker = json!({"metadata": {"name": "w1"}, "status": active});
+    let mut lists: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    lists.insert("multikueueclusters", vec![worker]);
+    lists.insert("multikueueconfigs", vec![reference.clone()]);
+    lists.insert("admissionchecks", vec![reference]);
+    lists.insert("clusterqueues", vec![queue]);
+    let time = cluster.now.to_rfc3339();
+    for object in delegated {
+        let metadata = &object["metadata"];
+        let queue = &metadata["labels"]["kueue.x-k8s.io/queue-name"];
+        let namespace = &metadata["namespace"];
+        let local = json!({"metadata": {"name": queue, "namespace": namespace}, "spec": {"clusterQueue": "cq"}});
+        lists.entry("localqueues").or_default().push(local);
+        let owner = json!({"uid": metadata["uid"], "controller": true});
+        let condition =
+            json!({"type": "QuotaReserved", "status": "True", "lastTransitionTime": time});
+        lists.entry("workloads").or_default().push(json!({
+            "metadata": {"name": metadata["name"], "namespace": namespace, "creationTimestamp": time, "ownerReferences": [owner]},
+            "spec": {"queueName": queue},
+            "status": {"admission": {"clusterQueue": "cq"}, "clusterName": "w1", "admissionChecks": [{"name": "mk"}], "conditions": [condition]},
+        }));
+    }
+    for name in Kueue::RESOURCES {
+        let list = lists.remove(name).unwrap_or_default();
+        cluster.objects.insert(format!("{KUEUE}/{name}"), list);
+    }
+}
+
+/// Returns the latest time in an object.
+fn latest(value: &Value) -> Option<DateTime<Utc>> {
+    match value {
+        Value::Array(list) => list.iter().filter_map(latest).max(),
+        Value::Object(members) => {
+            let times = members.iter().filter_map(|(name, value)| {
+                let is_time = name.ends_with("Time") || name == "creationTimestamp";
+                let time = value.as_str().filter(|_| is_time);
+                time.map_or_else(|| latest(value), |time| time.parse().ok())
+            });
+            times.max()
+        }
+        _ => None,
+    }
+}
+
+struct Recorded {
+    object: Value,
+    resource: String,
+    is_delegated: bool,
+}
+
+/// Returns an object of a recording with the `managedFields` that the API server had written. `before` is the object before the event.
+fn with_managed_fields(mut object: Value, before: Option<&Value>, now: DateTime<Utc>) -> Recorded {
+    let kind = object["kind"].as_str().unwrap().to_owned();
+    let api_version = object["apiVersion"].as_str().unwrap();
+    let kinds = managed_by::kinds().iter();
+    let (group, version) = api_version.split_once('/').unwrap();
+    let mut kinds = kinds.filter(|k| k.name() == kind && k.group() == group);
+    let known = kinds.find(|k| k.versions().contains(&version)).unwrap();
+    let resource = format!("{api_version}/{}", known.plural());
+    let path = known.managed_by_path().replace('.', "/");
+    let managed_by = object.pointer(&format!("/{path}")).and_then(Value::as_str);
+    let is_delegated = managed_by == Some("kueue.x-k8s.io/multikueue");
+    let manager = match &*kind {
+        _ if is_delegated => "kueue",
+        "Job" => "kube-controller-manager",
+        _ => "manager",
+    };
+    let old = before.map_or(&Value::Null, |before| &before["metadata"]["managedFields"]);
+    let is_new = |field: &str| before.is_none_or(|before| before[field] != object[field]);
+    let written = |is_new: bool, index: usize| {
+        if is_new {
+            json!(now)
+        } else {
+            old[index]["time"].clone()
+        }
+    };
+    let spec =
+        json!({"manager": "kubectl", "operation": "Update", "time": written(is_new("spec"), 0)});
+    let status = json!({"manager": manager, "operation": "Update", "subresource": "status", "time": written(is_new("status"), 1)});
+    let has_status = object["status"]
+        .as_object()
+        .is_some_and(|status| !status.is_empty());
+    object["metadata"]["managedFields"] = if has_status {
+        json!([spec, status])
+    } else {
+        json!([spec])
+    };
+    Recorded {
+        object,
+        resource,
+        is_delegated,
+    }
+}
+
+/// A workload that a live controller runs to its end is no problem at any time before.
+#[test]
+fn no_prefix_of_a_recording_is_a_problem() {
+    let directory = managed_by_testing::root("parity/traces");
+    let files = fs::read_dir(directory)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| {
+            path.extension().is_some_and(|e| e == "ndjson") && !path.ends_with("verdicts.ndjson")
+        })
+        .collect();
+    files.sort();
+    let (mut prefixes, mut ended, mut alarms) = (0, 0, Vec::new());
+    for path in &files {
+        let text = fs::read_to_string(path).unwrap();
+        let mut now = DateTime::<Utc>::MIN_UTC;
+        let mut stored: BTreeMap<String, Recorded> = BTreeMap::new();
+        let mut finished = BTreeSet::new();
+        let mut problems: BTreeMap<String, (usize, ObjectStatus)> = BTreeMap::new();
+        for (line, event) in text.lines().enumerate() {
+            let event: Value = serde_json::from_str(event).unwrap();
+            let object = event["object"].clone();
+            let uid = object["metadata"]["uid"].as_str().unwrap().to_owned();
+            now = now.max(latest(&object).unwrap());
+            let before = stored.remove(&uid).map(|recorded| recorded.object);
+            if event["type"] != "DELETED" {
+                stored.insert(uid, with_managed_fields(object, before.as_ref(), now));
+            }
+            let mut cluster = Cluster::new(now);
+            cluster.page = 100;
+            add_leases(&mut cluster);
+            let delegated = stored.values().filter(|recorded| recorded.is_delegated);
+            let delegated: Vec<_> = delegated.map(|recorded| recorded.object.clone()).collect();
+            add_kueue(&mut cluster, &delegated);
+            for recorded in stored.values() {
+                cluster.add(&recorded.resource, recorded.object.clone());
+            }
+            let report = cluster.report();
+            assert_eq!(report.unchecked, [], "{}:{line}", path.display());
+            prefixes += 1;
+            for row in report.objects {
+                let uid = row.uid.clone();
+                if row.verdict == Finished {
+                    stored.remove(&uid);
+                    finished.insert(uid);
+                } else if matches!(row.verdict, Orphaned | Stalled | Contradicting) {
+                    problems.entry(uid).or_insert((line + 1, row));
+                }
+            }
+        }
+        ended += finished.len();
+        let file = path.file_name().unwrap().display();
+        let problems = problems
+            .into_iter()
+            .filter(|(uid, _)| finished.contains(uid));
+        alarms.extend(problems.map(|(_, (line, row))| {
+            format!(
+                "{file}:{line}: {} is {}: {}",
+                row.object,
+                row.verdict.as_str(),
+                row.reason
+            )
+        }));
+    }
+    println!(
+        "{prefixes} prefixes of {} recordings, {ended} workloads that ended, {} false alarms",
+        files.len(),
+        alarms.len()
+    );
+    assert_eq!(alarms, [""; 0]);
+    assert!(prefixes > 2_000 && ended > 400);
+}
+
+/// Returns the recorded orphans, with the objects of a healthy cluster: seconds after their creation.
+fn recorded(after: i64) -> Cluster {
+    let recorded: Value = serde_json::from_str(include_str!("assessment/recorded.json")).unwrap();
+    let created: DateTime<Utc> = "2026-11-28T05:55:17Z".parse().unwrap();
+    let now: DateTime<Utc> = recorded["now"].as_str().unwrap().parse().unwrap();
+    let mut cluster = Cluster::new(if after == 0 {
+        now
+    } else {
+        created
+            .checked_add_signed(TimeDelta::seconds(after))
+            .unwrap()
+    });
+    add_leases(&mut cluster);
+    for (name, list) in recorded.as_object().unwrap() {
+        let version = match &**name {
+            "now" => continue,
+            "jobs" => "batch/v1",
+            "jobsets" => "jobset.x-k8s.io/v1alpha2",
+            _ => KUEUE,
+        };
+        let list = list.as_array().unwrap().clone();
+        cluster.objects.insert(format!("{version}/{name}"), list);
+    }
+    cluster
+}
+
+const ORPHANS: [&str; 5] = [
+    "a-noqueue",
+    "b-localqueue",
+    "c-badqueue",
+    "typo",
+    "js-typo",
+];
+
+/// The documented time is `--after`.
+#[test]
+fn recorded_orphans_are_found_within_the_documented_time() {
+    let report = recorded(61).report();
+    let problems = report.objects.iter().filter(|row| row.verdict == Orphaned);
+    let found: BTreeSet<_> = problems.map(|row| &*row.object.name).collect();
+    println!(
+        "recorded orphans found: {} of {}",
+        found.len(),
+        ORPHANS.len()
+    );
+    assert_eq!(found, ORPHANS.into());
+}
+
+/// For each request of a run, and each fault: no verdict is better or worse than `unchecked`, the fault is listed, and all kinds that
+/// were read have the same verdicts as without it.
+#[test]
+fn a_fault_is_unchecked() {
+    let cluster = recorded(0);
+    let whole = cluster.run();
+    let before: BTreeMap<_, _> = whole
+        .report
+        .unwrap()
+        .objects
+        .into_iter()
+        .map(|row| (row.object, row.verdict))
+        .collect();
+    let (mut tried, mut failed) = (0, Vec::new());
+    let faults = [403, 404, 429, 500, 503].map(Fault::Code).into_iter();
+    for fault in faults.chain([
+        Fault::Expired,
+        Fault::Reset,
+        Fault::Interrupt,
+        Fault::Malformed,
+    ]) {
+        for path in &whole.requests {
+            let mut cluster = cluster.clone();
+            cluster.faults.insert(path.clone(), fault);
+            if path.ends_with("/leases") {
+                // Without the list, it reads each Lease where its project installs it.
+                let paths = LEASES.iter().map(|lease| {
+                    format!(
+                        "/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
+                        lease.namespace, lease.name
+                    )
+                });
+                cluster.faults.extend(paths.map(|path| (path, fault)));
+            }
+            let Ok(report) = cluster.run().report else {
+                // Without the version and the API groups, there is no report.
+                assert!(matches!(&**path, "/version" | "/apis"), "{fault:?} {path}");
+                tried += 1;
+                continue;
+            };
+            let is_whole = fault == Fault::Expired
+                || (fault == Fault::Interrupt && !path.matches('/').count().ge(&4));
+            let changed = report.objects.iter().filter(|row| {
+                let is_same = before.get(&row.object) == Some(&row.verdict);
+                !is_same && row.verdict != StatusVerdict::Unchecked
+            });
+            let changed: Vec<_> = changed.map(|row| row.object.to_string()).collect();
+            let lost = before.len() - report.objects.len();
+            let is_listed = report
+                .unchecked
+                .iter()
+                .any(|unread| lost == 0 || unread.has_workloads);
+            if !changed.is_empty() || !(is_listed || is_whole) {
+                failed.push(format!(
+                    "{fault:?} of {path}: {changed:?}, {lost} lost, {:?}",
+                    report.unchecked
+                ));
+            }
+            tried += 1;
+        }
+    }
+    println!(
+        "{} of {tried} faults of {} requests handled",
+        tried - failed.len(),
+        whole.requests.len()
+    );
+    assert_eq!(failed, [""; 0]);
+}
+
+/// Returns the paths of all values in an object.
+fn paths(value: &Value, path: &str, paths_of: &mut Vec<String>) {
+    paths_of.push(path.to_owned());
+    let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
+    match value {
+        Value::Array(list) => {
+            for (index, value) in list.iter().enumerate() {
+                paths(value, &format!("{path}/{index}"), paths_of);
+            }
+        }
+        Value::Object(members) => {
+            for (name, value) in members {
+                paths(value, &format!("{path}/{}", escape(name)), paths_of);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => any::<String>().prop_map(Value::from),
+        1 => "[0-9]{4,9}-[0-9]{2}-[0-9]{2}T00:00:00Z".prop_map(Value::from),
+        1 => (1_usize..200_000).prop_map(|length| Value::from("\u{202e}x".repeat(length))),
+        1 => any::<i64>().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => Just(json!([])),
+        1 => Just(json!({})),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    /// Whatever one tenant stores in any field of any object of a namespace, the others keep their verdicts.
+    #[test]
+    fn hostile_objects_change_no_other_row(list in any::<Index>(), object in any::<Index>(), field in any::<Index>(), value in any_value()) {
+        let mut cluster = recorded(0);
+        let lists = ["batch/v1/jobs", "jobset.x-k8s.io/v1alpha2/jobsets", "kueue.x-k8s.io/v1beta2/workloads"];
+        let name = *list.get(&lists);
+        let mut hostile = object.get::<Value>(&cluster.objects[name]).clone();
+        hostile["metadata"]["namespace"] = json!("team-evil");
+        hostile["metadata"]["name"] = json!("evil");
+        let mut fields = Vec::new();
+        paths(&hostile, "", &mut fields);
+        // The API server itself checks these.
+        fields.retain(|path| !matches!(&**path, "" | "/kind" | "/apiVersion" | "/metadata" | "/metadata/name" | "/metadata/namespace"));
+        *hostile.pointer_mut(field.get::<String>(&fields)).unwrap() = value;
+        let expected: BTreeMap<_, _> = cluster.report().objects.into_iter().map(|row| (row.object, row.verdict)).collect();
+        cluster.add(name, hostile);
+        let report = cluster.report();
+        let others = report.objects.iter().filter(|row| row.object.namespace != "team-evil");
+        let others: BTreeMap<_, _> = others.map(|row| (row.object.clone(), row.verdict)).collect();
+        prop_assert_eq!(others, expected);
+        for row in &report.objects {
+            prop_assert!(row.reason.chars().count() < 1_000 && row.action.chars().count() < 1_000, "{:?}", row);
+        }
+    }
+}
