@@ -30,7 +30,7 @@ setup() { export KUBECONFIG=$RUN/management/kubeconfig; }
 teardown_file() { stop_all; }
 
 # Judges all workloads of the context's namespace with evidence of at least 10 s, and prints JSON: status [ARGUMENT...]
-status() { "$ROOT/target/debug/managed-by" status --no-config --after 10s -o json "$@" || [ $? -eq 1 ]; }
+status() { "$ROOT/target/debug/managed-by" status --no-config --after 10s -o json "$@" || [ $? -le 2 ]; }
 # Prints a table, or the tree of one workload: show [ARGUMENT...]
 show() { "$ROOT/target/debug/managed-by" status --no-config --after 10s "$@" || [ $? -eq 1 ]; }
 # Prints the verdict on a workload: verdict NAME
@@ -84,7 +84,7 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
   # Before, `waits-a` has the quota.
   kubectl delete job waits-a waits-b
   assert_verdict no-queue orphaned
-  assert_verdict local-queue contradicting
+  assert_verdict local-queue orphaned
   assert_verdict no-such-queue orphaned
   assert_verdict typo orphaned
   assert_verdict nobody orphaned
@@ -175,7 +175,8 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
   sleep 11
   KUBECONFIG=$(kubeconfig plain ana)
   # The API server drops managedBy, so the Job controller runs both.
-  status -n team-a | jq -e '[.objects[].verdict] == ["healthy", "healthy"]'
+  # Ana may not read the Lease of the controller.
+  status -n team-a | jq -e '[.objects[].verdict] == ["unchecked", "unchecked"]'
   status job/plain -n team-a | jq -e '.objects[0].state == "Suspended"'
   run "$ROOT/target/debug/managed-by" status -A
   [ "$status" -eq 2 ] && [[ $output == *"unchecked: jobs.batch: forbidden"* ]]
@@ -213,7 +214,8 @@ report_rules() { kubectl get "${1:-reports}" -A -o json | jq -c '[.items[] | [.s
   sleep 2
   run_reports
   [ "$status" -eq 0 ]
-  run ! grep unchecked <<<"$stderr"
+  # No controller of this cluster has a Lease.
+  run ! grep 'unchecked: [^l]' <<<"$stderr"
   [ "$(report_rules)" = '[["no-queue","orphaned"],["typo","orphaned"]]' ]
   curl --silent --fail "http://$gateway/metrics" | grep -F 'managed_by_objects{controller="other",instance="",job="managed-by",kind="Job.batch",verdict="orphaned"} 1'
   # An unchanged report is not written again, and another program's report stays.
