@@ -203,18 +203,18 @@ fn all_formats_show_all_pages() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     check(&CLI_SCHEMA, &report);
-    let summary = json!({"workloads": 17, "orphaned": 5, "stalled": 0, "contradicting": 0, "foreign-writer": 0, "unchecked": 0, "healthy": 9, "finished": 3});
+    let summary = json!({"workloads": 18, "orphaned": 6, "stalled": 0, "contradicting": 0, "foreign-writer": 0, "unchecked": 0, "healthy": 9, "finished": 3});
     assert_eq!(report["summary"], summary);
     let yaml = run(&responses, &["-A", "-o", "yaml"]);
     let yaml: Value = serde_yaml_ng::from_slice(&yaml.stdout).unwrap();
     assert_eq!(yaml["summary"], summary);
     let table = run(&responses, &["-A", "--problems"]);
     let rows: Vec<_> = text(&table.stdout).lines().collect();
-    assert_eq!(rows.len(), 6, "{rows:#?}");
+    assert_eq!(rows.len(), 7, "{rows:#?}");
     assert!(rows[0].ends_with("VERDICT    REASON"), "{rows:#?}");
     assert_eq!(
         text(&table.stderr),
-        "17 workloads: 5 orphaned, 9 healthy, 3 finished\n"
+        "18 workloads: 6 orphaned, 9 healthy, 3 finished\n"
     );
     let wide = run(&responses, &["-A", "-o", "wide"]);
     assert!(
@@ -222,7 +222,7 @@ fn all_formats_show_all_pages() {
             .contains("kubectl patch -n team-mk jobs.batch/a-noqueue --type=merge -p '{")
     );
     let markdown = run(&responses, &["-A", "-o", "markdown"]);
-    assert_eq!(text(&markdown.stdout).matches("| Job team-mk/").count(), 4);
+    assert_eq!(text(&markdown.stdout).matches("| Job team-mk/").count(), 5);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_malformed_workload_is_reported() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     check(&CLI_SCHEMA, &report);
-    assert_eq!(report["summary"]["workloads"], 17);
+    assert_eq!(report["summary"]["workloads"], 18);
     let reason = "spec.managedBy: expected a string, got a number";
     assert_eq!(
         report["unchecked"],
@@ -357,7 +357,7 @@ fn problems_become_reports() {
     let deletes: Vec<_> = deletes.into_iter().map(|(request, _)| request).collect();
     let outdated = format!("DELETE {REPORTS}/namespaces/team-a/reports/managed-by-gone");
     assert_eq!(deletes, [&outdated]);
-    assert_eq!(applied.len(), 5);
+    assert_eq!(applied.len(), 6);
     let (request, report) = applied
         .into_iter()
         .find(|(_, report)| report["scope"]["name"] == "a-noqueue")
@@ -381,7 +381,7 @@ fn problems_become_reports() {
     forbid(&mut terminating, &format!("PATCH {path}"));
     let (output, writes) = run_and_record(&terminating, &["-A", "--reports"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert_eq!(writes.len(), 6, "{writes:?}");
+    assert_eq!(writes.len(), 7, "{writes:?}");
     let error = "error: reports.openreports.io in team-mk: forbidden\n";
     assert!(text(&output.stderr).ends_with(error), "{output:?}");
 
@@ -410,7 +410,7 @@ fn metrics_are_printed_and_pushed() {
     let printed = run(&responses, &["-A", "-o", "metrics"]);
     let metrics = text(&printed.stdout);
     for line in [
-        "managed_by_objects{controller=\"kueue.x-k8s.io/multikueue\",kind=\"Job.batch\",verdict=\"orphaned\"} 3\n",
+        "managed_by_objects{controller=\"kueue.x-k8s.io/multikueue\",kind=\"Job.batch\",verdict=\"orphaned\"} 4\n",
         // A user chooses this name.
         "managed_by_objects{controller=\"other\",kind=\"JobSet.jobset.x-k8s.io\",verdict=\"orphaned\"} 1\n",
         "managed_by_status_unread_resources 0\n",

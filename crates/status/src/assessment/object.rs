@@ -200,7 +200,7 @@ impl StoredObject {
             uid: metadata.uid,
             created: metadata.creation_timestamp,
             is_being_deleted: metadata.deletion_timestamp.is_some(),
-            delegated_to: state.delegated_to,
+            delegated_to: state.delegated_to.map(|name| Message::from(name).0),
             built_in: state.reserved_value.unwrap_or_default(),
             outcome: state.outcome,
             queue: metadata

@@ -1,5 +1,5 @@
 //! Verdicts on recorded objects: of a management cluster with Kueue 0.19.2, JobSet 0.12.0 and Kubernetes 1.36.3, 15 minutes after
-//! their creation. Each change to the recording is a state of the same programs at another time. The real reader reads them.
+//! their creation (`no-requests`: with Kueue 0.18.4, its times moved). Each change to the recording is a state of the same programs at another time. The real reader reads them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -160,6 +160,12 @@ fn recorded_objects_have_the_expected_verdicts() {
             "LocalQueue lqq does not exist in team-mk",
         ),
         ("control", Finished, "Complete", ""),
+        (
+            "no-requests",
+            Orphaned,
+            "Admitted",
+            "its pods request no resource of ClusterQueue cq",
+        ),
         ("forged", Healthy, "Running", ""),
         ("preq2", Healthy, "Queued", "insufficient unused quota"),
         ("running", Healthy, "Running", "on w1"),
@@ -186,7 +192,7 @@ fn recorded_objects_have_the_expected_verdicts() {
             "{name}"
         );
     }
-    assert_eq!(recording.evaluate().len(), 17);
+    assert_eq!(recording.evaluate().len(), 18);
 }
 
 #[test]
