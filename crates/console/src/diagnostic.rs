@@ -93,7 +93,7 @@ impl DiagnosticKind {
         (
             Self::UnsupportedVersion,
             Level::Warning,
-            "An object that was not evaluated, because its kind is supported only in other versions",
+            "An object that was not evaluated, because its kind is supported only in other versions, or misspelled",
         ),
         (
             Self::LikelyTypo,

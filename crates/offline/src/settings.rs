@@ -6,7 +6,7 @@ use managed_by::{Enforcement, Release, Settings, SettingsErrors};
 use serde_json::{Map, Value};
 
 use crate::document::Document;
-use crate::json::{Members, quoted};
+use crate::json::{Members, elements, quoted};
 use crate::path::Path;
 use crate::record::State;
 use crate::text::MalformedText;
@@ -124,6 +124,20 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
     };
     let state = State::new(json, &members, None);
     if !state.version.is_empty() && !state.kind.is_empty() {
+        if state.kind == "List" {
+            let items = members.get("items").and_then(elements).unwrap_or_default();
+            let policies = items.iter().enumerate().flat_map(|(index, item)| {
+                let policies = policies(item).into_iter();
+                // An item that is not a policy has no settings.
+                policies
+                    .filter(|policy| !policy.path.is_empty())
+                    .map(move |policy| Policy {
+                        path: format!("items[{index}].{}", policy.path),
+                        ..policy
+                    })
+            });
+            return policies.collect();
+        }
         let spec = members.get("spec").and_then(Members::parse);
         return match spec.filter(|_| state.group == "policies.kubewarden.io") {
             Some(spec) if state.kind.ends_with("Group") => Policy::group(&spec, "spec"),

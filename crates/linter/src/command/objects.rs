@@ -13,7 +13,10 @@ use managed_by_console::settings::ResolvedSettings;
 use managed_by_console::stream::{MAX_DOCUMENT, document_too_large};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::replay::ObjectRef;
-use managed_by_offline::{Document, Evaluator, Request, decode};
+use managed_by_offline::{Document, Evaluator, MalformedText, Request, decode};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::args::ManifestArgs;
 use crate::hint;
@@ -117,6 +120,13 @@ pub(super) fn for_each_document(
             report.diagnostics.push(input.empty_file_error());
         }
         return;
+    }
+    // No block of YAML has such a line.
+    let mut lines = text.lines();
+    if let Some(line) = lines.position(|line| line.starts_with("<<<<<<< ")) {
+        let text = "merge conflict marker, resolve the conflict";
+        let marker = MalformedText::at(line.saturating_add(1), 1, text);
+        return report.diagnostics.push(unreadable(marker));
     }
     let mut errors = Vec::new();
     Document::for_each(&text, |document| match document {
@@ -232,30 +242,56 @@ impl LocatedObject<'_, '_> {
                 report.diagnostics.push(diagnostic);
                 return None;
             }
+            if let Some((path, text)) = self.mistyped_metadata() {
+                let text = format!("{name}: {path}: {text}");
+                let diagnostic = Diagnostic::at(self.file, self.locate(&path), text);
+                report
+                    .diagnostics
+                    .push(diagnostic.with_kind(DiagnosticKind::Malformed));
+                return None;
+            }
             return Some(name);
         }
-        if let Some(text) = hint::for_version(&name.group, Some(&name.version), &name.kind) {
-            let text = format!("{name}: {text}");
-            let diagnostic = Diagnostic::at(self.file, self.locate("apiVersion"), text);
+        let (group, kind) = (&*name.group, &*name.kind);
+        let (warning, hint) = if kind.is_empty() {
+            match hint::for_missing_kind(group, self.object.json()) {
+                Some((text, true)) => (Some(text), None),
+                hint => (None, hint.map(|(text, _)| text)),
+            }
+        } else {
+            let warning = hint::for_version(group, Some(&name.version), kind);
+            let warning = warning.or_else(|| hint::for_typo(group, kind));
+            (warning, hint::for_command(group, kind))
+        };
+        if let Some(text) = warning {
+            let is_kind = kind.is_empty() || text.starts_with("unsupported kind");
+            let at = if is_kind { "kind" } else { "apiVersion" };
+            let text = match kind {
+                "" => text,
+                _ => format!("{name}: {text}"),
+            };
+            let diagnostic = Diagnostic::at(self.file, self.locate(at), text);
             report
                 .diagnostics
                 .push(diagnostic.with_kind(DiagnosticKind::UnsupportedVersion));
-            report.count_unsupported(name.kind_and_group(), 1);
-            return None;
-        }
-        let (hint, kind) = if name.kind.is_empty() {
-            (hint::for_missing_kind(self.object.json()), String::new())
-        } else {
-            let hint = hint::for_kind(&name.group, &name.kind);
-            (hint, name.kind_and_group())
-        };
-        if let Some(hint) = hint {
+        } else if let Some(hint) = hint {
             report.add_hint(hint, || {
                 format!("{}:{}", self.file, self.locate("kind").0.line)
             });
         }
+        let kind = if kind.is_empty() {
+            String::new()
+        } else {
+            name.kind_and_group()
+        };
         report.count_unsupported(kind, 1);
         None
+    }
+
+    /// Returns the first label or annotation that is no string, with its path. The API server rejects the object.
+    fn mistyped_metadata(&self) -> Option<(String, String)> {
+        let parts: MetadataParts<'_> = serde_json::from_str(self.object.json()).ok()?;
+        parts.mistyped("")
     }
 
     /// Applies the object's exceptions to its results, which start at index `first`.
@@ -330,5 +366,66 @@ impl LocatedObject<'_, '_> {
         let path = path.strip_prefix("object.").unwrap_or_default();
         Diagnostic::at(self.file, self.locate(path), format!("{name}: {text}"))
             .with_kind(DiagnosticKind::Malformed)
+    }
+}
+
+/// The metadata of an object and of its templates.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct MetadataParts<'j> {
+    #[serde(borrow)]
+    metadata: Option<&'j RawValue>,
+    spec: Option<Box<Self>>,
+    template: Option<Box<Self>>,
+    job_template: Option<Box<Self>>,
+}
+
+impl MetadataParts<'_> {
+    fn mistyped(&self, path: &str) -> Option<(String, String)> {
+        let metadata = self.metadata.map(RawValue::get).unwrap_or_default();
+        let metadata: Value = serde_json::from_str(metadata).unwrap_or_default();
+        let own = ["labels", "annotations"].iter().find_map(|field| {
+            let path = format!("{path}metadata.{field}");
+            let values = match metadata.get(field)? {
+                Value::Null => return None,
+                Value::Object(values) => values,
+                other => {
+                    return Some((
+                        path,
+                        format!("expected an object, got {}", type_name(other)),
+                    ));
+                }
+            };
+            let mut values = values.iter();
+            // The API server reads null as an empty string.
+            let (name, value) = values.find(|(_, value)| !value.is_string() && !value.is_null())?;
+            let got = type_name(value);
+            let hint = match value {
+                Value::Array(_) | Value::Object(_) => "",
+                _ => "; quote the value",
+            };
+            let text = format!("expected a string, got {got}{hint}");
+            Some((format!("{path}[\"{name}\"]"), text))
+        });
+        let parts = [
+            ("spec", &self.spec),
+            ("template", &self.template),
+            ("jobTemplate", &self.job_template),
+        ];
+        let mut parts = parts.iter();
+        own.or_else(|| {
+            parts.find_map(|(name, part)| part.as_ref()?.mistyped(&format!("{path}{name}.")))
+        })
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
 }

@@ -184,7 +184,9 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
         .iter()
         .filter_map(|(name, count)| {
             let (kind, group) = name.split_once('.').unwrap_or((name, ""));
-            let hint = hint::for_version(group, None, kind).or(hint::for_kind(group, kind))?;
+            let hint = hint::for_version(group, None, kind)
+                .or_else(|| hint::for_typo(group, kind))
+                .or_else(|| hint::for_command(group, kind))?;
             Some(format!(
                 "help: {}{}\n",
                 escape_control(&hint),
@@ -258,7 +260,6 @@ pub(crate) fn write_replay(out: &mut impl Write, summary: &ReplaySummary) -> io:
             row.object.namespaced_name(),
             row.user.clone().unwrap_or_else(|| "-".to_owned()),
         ]
-        .map(|cell| escape_control(&cell).into_owned())
     });
     let header = [
         "KIND",

@@ -11,6 +11,9 @@ use crate::json::{Members, elements, error_text, string};
 use crate::path::Path;
 use crate::text::{LineIndex, MalformedText};
 
+/// Error about a comment. YAML would read it as a part of the next key.
+pub(super) const COMMENT: &str = "not JSON: comments are not allowed";
+
 /// Parses consecutive JSON values. Invalid text yields an error, and parsing resumes at the next line that starts with
 /// `{`, as in a stream.
 pub(super) fn values<'t>(
@@ -31,7 +34,13 @@ pub(super) fn values<'t>(
         };
         let offset = offset_of(rest, &error);
         let at = lines.offset_of(rest).saturating_add(offset);
-        values.push(Err(lines.malformed(at, error_text(&error))));
+        let bad_text = rest.get(offset..).unwrap_or_default();
+        let text = if bad_text.starts_with("//") || bad_text.starts_with("/*") {
+            COMMENT.to_owned()
+        } else {
+            error_text(&error)
+        };
+        values.push(Err(lines.malformed(at, text)));
         let bad = rest.get(bad..).unwrap_or_default().trim_ascii_start();
         // A line start inside an array does not start a document.
         let after = if bad.starts_with('[') {

@@ -61,7 +61,12 @@ impl<'t> Document<'t> {
                 Vec::new()
             };
             // A YAML flow mapping starts like JSON.
-            if !matches!(values.first(), Some(Ok(_))) {
+            let is_json = match values.first() {
+                Some(Ok(_)) => true,
+                Some(Err(error)) => error.text == json::COMMENT,
+                None => false,
+            };
+            if !is_json {
                 match Self::yaml(&lines, part) {
                     Ok(document) => {
                         document.into_iter().map(Ok).for_each(&mut each);

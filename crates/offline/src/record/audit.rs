@@ -148,6 +148,13 @@ impl<'a> AuditedWrite<'a> {
         })
     }
 
+    /// Returns true if the object is missing because of the event's size. AKS replaces it with a text.
+    pub(crate) fn is_truncated(&self) -> bool {
+        let annotations = self.event.object("annotations");
+        let mark = annotations.string("audit.k8s.io/truncated");
+        mark.is_some_and(|mark| mark == "true") || self.event.string("responseObject").is_some()
+    }
+
     pub(crate) fn is_rejected(&self) -> bool {
         self.code >= 400
     }
@@ -175,7 +182,12 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, SkippedRecord> {
     let is_known = kinds()
         .iter()
         .any(|kind| kind.group() == audited.group && kind.plural() == audited.resource);
+    let is_truncated = audited.is_truncated();
     let response = match audited.response() {
+        _ if is_truncated && is_known && !audited.is_rejected() => {
+            let text = "audit event that the API server or the cloud truncated, because it is too large, expected the whole object";
+            return Err(SkippedRecord::new(SkipReason::NoObject, text));
+        }
         _ if audited.is_rejected() => {
             let rejected = audited.rejection().map(Box::new);
             return Ok(rejected.map_or(Record::Ignored, Record::Rejected));
