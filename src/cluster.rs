@@ -42,14 +42,14 @@ struct GetResource<'a> {
 }
 
 impl Cluster for Host {
-    fn job(&self, namespace: &str, name: &str) -> Result<Lookup, LookupError> {
+    fn job(&self, namespace: &str, name: &str, may_be_cached: bool) -> Result<Lookup, LookupError> {
         get(&GetResource {
             api_version: "batch/v1",
             kind: "Job",
             name,
             namespace: Some(namespace),
             // `managedBy` is immutable, and the host does not cache missing objects.
-            disable_cache: false,
+            disable_cache: !may_be_cached,
             field_masks: JOB_FIELDS,
         })
     }

@@ -54,6 +54,14 @@ fn validate_in(cluster: FakeCluster, request: &Value, settings: &Value) -> Valid
     native
 }
 
+/// The host caches Jobs for a few seconds.
+#[test]
+fn pods_of_a_job_that_was_deleted_and_created_again_are_denied() {
+    let [cached, recreated] = [FakeCluster::Recorded, FakeCluster::Recreated]
+        .map(|cluster| validate_in(cluster, &delegated(), &management()));
+    assert_eq!((cached.code, &cached), (Some(403), &recreated));
+}
+
 /// The policy must not look up an invalid name, which could address another path of the API.
 #[test]
 fn owner_with_an_invalid_name_is_not_looked_up() {

@@ -98,7 +98,7 @@ impl Queues {
 }
 
 impl Cluster for Queues {
-    fn job(&self, _: &str, _: &str) -> Result<Lookup, LookupError> {
+    fn job(&self, _: &str, _: &str, _: bool) -> Result<Lookup, LookupError> {
         panic!("unexpected lookup of a Job")
     }
 }

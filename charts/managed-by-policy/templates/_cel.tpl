@@ -9,7 +9,7 @@ The library's kinds for the ValidatingAdmissionPolicies, as JSON:
 */}}
 {{- define "managed-by.celKinds" -}}
 {{- $kinds := dict -}}{{- $reservedValues := list -}}{{- $pruned := list -}}
-{{- range $kind := (include "managed-by.library" . | fromYaml).kinds -}}
+{{- range $kind := (include "managed-by.library" . | fromJson).kinds -}}
   {{- $reservedValues = append $reservedValues .reservedValue -}}
   {{- $facts := dict "path" .path "reserved" .reservedValue "workload" .workload "location" .location "format" .format -}}
   {{- if .defaulted -}}{{- $_ := set $facts "defaulted" "true" -}}{{- end -}}
@@ -34,7 +34,7 @@ The library's rules that the ValidatingAdmissionPolicies implement, as JSON:
   defaults          CEL expressions by rule, for rules that do not always deny
 */}}
 {{- define "managed-by.celRules" -}}
-{{- $library := include "managed-by.library" . | fromYaml -}}
+{{- $library := include "managed-by.library" . | fromJson -}}
 {{- $ids := dict -}}{{- $all := list -}}{{- $clusterSpecific := dict -}}{{- $defaults := dict -}}
 {{- range $library.cel -}}{{- $_ := set $ids .variable .rule -}}{{- $all = append $all .rule | uniq -}}{{- end -}}
 {{- range $library.rules -}}

@@ -107,7 +107,7 @@ True for requests to the main resource. (list KINDS SETTINGS)
 
 {{/* The condition for the queues policy: true for workloads, and templates of workloads, that are delegated to MultiKueue and have a queue. (list . KINDS) */}}
 {{- define "managed-by.hasQueue" -}}
-{{- $library := include "managed-by.library" (index . 0) | fromYaml -}}
+{{- $library := include "managed-by.library" (index . 0) | fromJson -}}
 {{- $paths := dict -}}
 {{- range index . 1 -}}
   {{- if .labels -}}{{- $_ := set $paths (printf "%s/%s" .group .kind) (list (splitList "." .path) (append (splitList "." .labels) $library.queueName)) -}}{{- end -}}

@@ -1,11 +1,14 @@
-{{/* The library's kinds and rules, as YAML. Fails if a chart was packaged without them. */}}
+{{/* The library's kinds and rules as JSON, which is parsed from YAML once. Fails if a chart was packaged without them. */}}
 {{- define "managed-by.library" -}}
-{{- required "files/library.yaml is missing: run make generate" (.Files.Get "files/library.yaml") -}}
+{{- if not (hasKey .Values "_library") -}}
+  {{- $_ := set .Values "_library" (required "files/library.yaml is missing: run make generate" (.Files.Get "files/library.yaml") | fromYaml | toJson) -}}
+{{- end -}}
+{{- .Values._library -}}
 {{- end }}
 
 {{/* The projects in files/projects.yaml as JSON, each with its kinds from the library: those that one of its selectors matches. */}}
 {{- define "managed-by.projectTable" -}}
-{{- $all := (include "managed-by.library" . | fromYaml).kinds -}}
+{{- $all := (include "managed-by.library" . | fromJson).kinds -}}
 {{- $projects := list -}}
 {{- range $project := .Files.Get "files/projects.yaml" | fromYamlArray -}}
   {{- $kinds := list -}}

@@ -3,7 +3,7 @@ Problems in the settings that values.schema.json does not detect, as a list of s
 tests/policy/values.rs compares the result with the library for random values.
 */}}
 {{- define "managed-by.settingsProblems" -}}
-{{- $library := include "managed-by.library" (index . 0) | fromYaml -}}
+{{- $library := include "managed-by.library" (index . 0) | fromJson -}}
 {{- $settings := index . 1 -}}
 {{- $problems := list -}}
 {{- $declared := default list $settings.custom_kinds -}}

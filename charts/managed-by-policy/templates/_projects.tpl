@@ -145,7 +145,7 @@ status of one of the project's kinds: accounts with an expected name may be boun
 {{- $root := index . 0 -}}
 {{- $project := index . 1 -}}
 {{- $kinds := $project.kinds -}}
-{{- range (include "managed-by.library" $root | fromYaml).kinds -}}
+{{- range (include "managed-by.library" $root | fromJson).kinds -}}
   {{- if has .kind (default list $project.writesStatusOf) -}}{{- $kinds = append $kinds . -}}{{- end -}}
 {{- end -}}
 {{- $writers := list -}}
@@ -211,7 +211,7 @@ service accounts cannot be looked up without a cluster
 
 {{/* The projects whose controllers write the status of Jobs. */}}
 {{- define "managed-by.jobWriters" -}}
-{{- $job := (include "managed-by.library" . | fromYaml).job.kind -}}
+{{- $job := (include "managed-by.library" . | fromJson).job.kind -}}
 {{- $titles := list -}}
 {{- range include "managed-by.projectTable" . | fromJsonArray -}}
   {{- $kinds := list -}}

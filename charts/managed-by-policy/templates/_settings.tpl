@@ -1,5 +1,5 @@
 {{/* The newest Kubernetes release that the policy supports. */}}
-{{- define "managed-by.newestRelease" -}}{{- (include "managed-by.library" . | fromYaml).newestRelease -}}{{- end }}
+{{- define "managed-by.newestRelease" -}}{{- (include "managed-by.library" . | fromJson).newestRelease -}}{{- end }}
 
 {{/*
 The setting `kubernetes_version`, or an empty string to leave it unset. It is unset for a release that is newer than the policy, because the policy rejects
@@ -23,7 +23,7 @@ unsupported releases.
 {{- $patch := regexMatch "[.].*[.]" $version | ternary (int $semver.Patch) 1000 -}}
 {{- $release := dict -}}
 {{- $newest := dict -}}
-{{- range (include "managed-by.library" (index . 0) | fromYaml).releases -}}
+{{- range (include "managed-by.library" (index . 0) | fromJson).releases -}}
   {{- $known := semver .newestPatch -}}
   {{- if eq (int $known.Minor) (int $semver.Minor) -}}
     {{- $newest = . -}}
@@ -69,7 +69,7 @@ writers, Kueue's service accounts are added.
 {{- $values := (index . 0).Values -}}
 {{- $controllers := deepCopy (default dict $values.controllers) -}}
 {{- $kueue := include "managed-by.kueueWriters" . | fromJsonArray -}}
-{{- $multikueue := (include "managed-by.library" (index . 0) | fromYaml).multiKueue -}}
+{{- $multikueue := (include "managed-by.library" (index . 0) | fromJson).multiKueue -}}
 {{- $isRemoved := and (hasKey $controllers $multikueue) (kindIs "invalid" (get $controllers $multikueue)) -}}
 {{- range $name, $entry := $controllers -}}{{- if kindIs "invalid" $entry -}}{{- $_ := unset $controllers $name -}}{{- end -}}{{- end -}}
 {{- if and $kueue (ne $values.role "worker") (hasKey $values "controllers") -}}

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// Access to a cluster.
 pub trait Cluster {
-    /// Returns a Job as JSON.
+    /// Returns a Job as JSON. If `may_be_cached` is true, the result may be a few seconds old.
     ///
     /// # Errors
     /// Fails if the lookup fails. A Job that doesn't exist is not an error.
-    fn job(&self, namespace: &str, name: &str) -> Result<Lookup, LookupError>;
+    fn job(&self, namespace: &str, name: &str, may_be_cached: bool) -> Result<Lookup, LookupError>;
 }
 
 /// Result of looking up an object.
@@ -46,7 +46,7 @@ impl std::error::Error for LookupError {}
 pub struct NoCluster;
 
 impl Cluster for NoCluster {
-    fn job(&self, _: &str, _: &str) -> Result<Lookup, LookupError> {
+    fn job(&self, _: &str, _: &str, _: bool) -> Result<Lookup, LookupError> {
         Err(LookupError::Unreachable(
             "no access to a cluster".to_owned(),
         ))

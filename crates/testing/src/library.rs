@@ -189,7 +189,7 @@ pub fn documented_job() -> Value {
 pub struct DocumentedCluster;
 
 impl Cluster for DocumentedCluster {
-    fn job(&self, namespace: &str, name: &str) -> Result<Lookup, LookupError> {
+    fn job(&self, namespace: &str, name: &str, _: bool) -> Result<Lookup, LookupError> {
         Ok(match (namespace, name) {
             ("team-a", "pi") => Lookup::Found(documented_job().to_string().into_bytes()),
             _ => Lookup::NotFound,

@@ -18,6 +18,8 @@ const CALLBACK_FAILED: &str = "Callback evaluation failure: ";
 pub(crate) enum FakeCluster {
     /// Contains the Jobs of the recordings `jobs-1.36` and `multikueue-0.14-hub`, and the Job of the documentation's examples.
     Recorded,
+    /// Like `Recorded`, but the cache has Jobs of the same names that were deleted.
+    Recreated,
     /// Fails with the given error, which means that the API server can't be reached.
     Unreachable(&'static str),
     /// Fails with the given error, which means something else.
@@ -58,14 +60,20 @@ pub(crate) fn job(namespace: &str, name: &str) -> &'static Value {
 
 impl FakeCluster {
     /// Looks up a Job, with the error text of `policy-evaluator` in PolicyServer 1.36.0-beta.1.
-    fn get(self, namespace: &str, name: &str) -> Result<Vec<u8>, String> {
+    fn get(self, namespace: &str, name: &str, may_be_cached: bool) -> Result<Vec<u8>, String> {
         match self {
             Self::Unreachable(error) | Self::Failing(error) => return Err(error.to_owned()),
             Self::Returning(bytes) => return Ok(bytes.as_bytes().to_vec()),
-            Self::Recorded => {}
+            Self::Recorded | Self::Recreated => {}
         }
         let job = JOBS.get(&(namespace.to_owned(), name.to_owned()));
-        job.map(|job| job.to_string().into_bytes()).ok_or_else(|| {
+        let job = job.cloned().map(|mut job| {
+            if may_be_cached && matches!(self, Self::Recreated) {
+                job["metadata"]["uid"] = "deleted".into();
+            }
+            job.to_string().into_bytes()
+        });
+        job.ok_or_else(|| {
             format!("{CALLBACK_FAILED}Cannot find batch/v1/Job named '{name}' inside of namespace 'Some(\"{namespace}\")'")
         })
     }
@@ -87,16 +95,17 @@ impl FakeCluster {
                 request["field_masks"],
                 serde_json::json!(["spec.managedBy"])
             );
-            self.get(&text("namespace"), &text("name"))
+            let may_be_cached = request["disable_cache"] == false;
+            self.get(&text("namespace"), &text("name"), may_be_cached)
         })
     }
 }
 
 impl Cluster for FakeCluster {
-    fn job(&self, namespace: &str, name: &str) -> Result<Lookup, LookupError> {
-        match self.get(namespace, name) {
+    fn job(&self, namespace: &str, name: &str, may_be_cached: bool) -> Result<Lookup, LookupError> {
+        match self.get(namespace, name, may_be_cached) {
             Ok(bytes) => Ok(Lookup::Found(bytes)),
-            Err(_) if matches!(self, Self::Recorded) => Ok(Lookup::NotFound),
+            Err(_) if matches!(self, Self::Recorded | Self::Recreated) => Ok(Lookup::NotFound),
             Err(text) => {
                 // `wapc_guest` adds this prefix.
                 let text = format!("Host error: {text}");

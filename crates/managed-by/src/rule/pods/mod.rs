@@ -65,15 +65,24 @@ fn check<'a>(
     owner: &OwnerReference<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Option<FieldError<'a>>, LookupError> {
-    let Lookup::Found(bytes) = cluster.job(&request.namespace, &owner.name)? else {
-        return Ok(None);
-    };
-    let job = decode_job(&bytes).map_err(|e| LookupError::Unreadable(format!("not a Job: {e}")))?;
-    if job.metadata.uid != owner.uid {
-        return Ok(None);
+    // A cached Job with another UID may have been deleted and created again since.
+    for may_be_cached in [true, false] {
+        let Lookup::Found(bytes) = cluster.job(&request.namespace, &owner.name, may_be_cached)?
+        else {
+            return Ok(None);
+        };
+        let job =
+            decode_job(&bytes).map_err(|e| LookupError::Unreadable(format!("not a Job: {e}")))?;
+        if job.metadata.uid == owner.uid {
+            return Ok(check_job(owner, &job));
+        }
     }
+    Ok(None)
+}
+
+fn check_job<'a>(owner: &OwnerReference<'_>, job: &Object<'_>) -> Option<FieldError<'a>> {
     let Reconciler::Delegated(controller) = job.reconciler(&JOB) else {
-        return Ok(None);
+        return None;
     };
     let path = format!("metadata.ownerReferences[{}]", owner.index);
     let (name, controller) = (go::quote(&owner.name), go::quote(controller));
@@ -81,9 +90,7 @@ fn check<'a>(
     let detail = format!(
         "{brief}; enable the feature gate JobManagedBy in every kube-controller-manager of this cluster"
     );
-    Ok(Some(
-        FieldError::forbidden(path, detail).with_short_detail(brief),
-    ))
+    Some(FieldError::forbidden(path, detail).with_short_detail(brief))
 }
 
 fn decode_job(bytes: &[u8]) -> Result<Object<'_>, DecodeError> {
