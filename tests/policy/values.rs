@@ -7,7 +7,7 @@ use managed_by_testing::chart;
 use managed_by_testing::library::settings_error;
 use managed_by_testing::read;
 use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::root;
 
@@ -32,6 +32,7 @@ fn settings(manifests: &str) -> Vec<Value> {
 
 /// `VALUES` is the number of random values, and `SEED` the first seed. `PROBLEMS=1` prints the number of values for each of Helm's errors.
 #[test]
+#[expect(clippy::print_stdout, reason = "the result of a random run")]
 fn helm_accepts_only_valid_settings() {
     let number = |name, default| env::var(name).map_or(default, |text| text.parse().unwrap());
     let (count, seed) = (number("VALUES", 40_u64), number("SEED", 1_u64));
@@ -142,4 +143,44 @@ fn helm_accepts_the_values_in_the_pages() {
         }
     }
     assert_eq!(complete, 1);
+}
+
+/// A stand-in for the decision of Kubewarden 1.38, from its documentation: it deploys an `AdmissionPolicy` if an item of the list has each rule's group and
+/// resource, without the subresource.
+#[test]
+fn kubewarden_1_38_deploys_the_policy_of_a_namespace_with_the_printed_value() {
+    let values = json!({"namespaced": true});
+    let Some(rendered) = chart::render("all-projects", "", &values).unwrap() else {
+        return;
+    };
+    let rendered = rendered.unwrap();
+    let mut lines = rendered.lines();
+    lines
+        .find(|line| line.contains("# namespacedPoliciesAllowedResources:"))
+        .unwrap();
+    let comment: Vec<_> = lines.map_while(|line| line.strip_prefix("  # ")).collect();
+    let allowed: Value = serde_yaml_ng::from_str(&comment.join("\n")).unwrap();
+    let allowed = allowed.as_array().unwrap();
+    let documents = serde_yaml_ng::Deserializer::from_str(&rendered);
+    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
+    let policy = documents
+        .find(|document| document["kind"] == "AdmissionPolicy")
+        .unwrap();
+    let rules = policy["spec"]["rules"].as_array().unwrap();
+    assert!(
+        rules.len() > allowed.len() && allowed.len() > 10,
+        "{allowed:?}"
+    );
+    for rule in rules {
+        let resource = rule["resources"][0]
+            .as_str()
+            .unwrap()
+            .split('/')
+            .next()
+            .unwrap();
+        let is_allowed = |item: &Value| {
+            item["apiGroups"] == rule["apiGroups"] && item["resources"] == json!([resource])
+        };
+        assert!(allowed.iter().any(is_allowed), "{rule}");
+    }
 }

@@ -14,6 +14,14 @@
 {{- end }}
 {{- end }}
 
+{{/* The value of Kubewarden's chart with which Kubewarden 1.38 deploys the policy in a namespace: (list KINDS) */}}
+{{- define "managed-by.allowedResources" -}}
+namespacedPoliciesAllowedResources:
+{{- range index . 0 }}
+  - {apiGroups: [{{ .group | quote }}], resources: [{{ .plural | quote }}]}
+{{- end }}
+{{- end }}
+
 {{/*
 A CEL expression for the optional value in `root` at `path`, a list of names. Schemas may accept any type, and selecting a member of a value that is not an
 object is an error. The value is that value then, so that a user who replaces `spec` by a list changes `managedBy`. (list ROOT)
