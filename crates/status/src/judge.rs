@@ -135,7 +135,7 @@ fn judge(path: &Path) -> (usize, usize, Vec<String>) {
     let mut stored: BTreeMap<String, Recorded> = BTreeMap::new();
     let mut finished = BTreeSet::new();
     let mut problems: BTreeMap<String, (usize, ObjectStatus)> = BTreeMap::new();
-    for (line, event) in text.lines().enumerate() {
+    for (line, event) in (1_usize..).zip(text.lines()) {
         let event: Value = serde_json::from_str(event).unwrap();
         let object = event["object"].clone();
         let uid = object["metadata"]["uid"].as_str().unwrap().to_owned();
@@ -161,7 +161,7 @@ fn judge(path: &Path) -> (usize, usize, Vec<String>) {
                 stored.remove(&uid);
                 finished.insert(uid);
             } else if matches!(row.verdict, Orphaned | Stalled | Contradicting) {
-                problems.entry(uid).or_insert((line + 1, row));
+                problems.entry(uid).or_insert((line, row));
             }
         }
     }
