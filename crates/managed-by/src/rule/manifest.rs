@@ -13,7 +13,7 @@ pub(crate) fn run(context: &Context<'_>, findings: &mut Findings<'_>) {
     };
     let errors = |check: &Check| {
         if check.rule == IMMUTABLE_FIELD.rule {
-            immutable_field::compare(context.kind, context.change, texts).errors
+            immutable_field::compare(context, texts).errors
         } else {
             unknown_field::find(context, texts)
         }
@@ -32,11 +32,11 @@ pub(crate) fn run(context: &Context<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Returns the changed fields that kube-apiserver may reject, because they need its defaults to be compared.
-pub(crate) fn undecided(context: &Context<'_>) -> Vec<&'static str> {
+pub(crate) fn undecided(context: &Context<'_>) -> Vec<String> {
     let enforcement = context.settings.enforcement(IMMUTABLE_FIELD.rule.id);
     let texts = context.request.source.manifests();
     let texts = texts.filter(|_| enforcement != Some(Enforcement::Off));
     texts.map_or_else(Vec::new, |texts| {
-        immutable_field::compare(context.kind, context.change, texts).undecided
+        immutable_field::compare(context, texts).undecided
     })
 }

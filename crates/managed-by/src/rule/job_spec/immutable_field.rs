@@ -1,14 +1,15 @@
-//! `job-spec/immutable-field`: compares two manifests of a Job. The stored Job also has the API server's defaults and the changes of
-//! other clients, so a change is decided only if these don't matter.
+//! `job-spec/immutable-field`: compares two manifests of a Job as kube-apiserver does, which stores them with defaults. A change is
+//! decided only if `kubectl apply` and `kubectl replace` have the same result.
 
-use std::cmp::Ordering;
+use serde_json::{Map, Value};
 
-use serde_json::Value;
-
+use super::fields::{field, scalar};
+use super::{POD_SPEC, SuspendedJobUpdate, TEMPLATE};
 use crate::finding::{BadValue, FieldError};
-use crate::kind::Kind;
-use crate::object::Object;
+use crate::kind::QUEUE_NAME;
+use crate::release::Release;
 use crate::request::{Change, ManifestTexts};
+use crate::rule::Context;
 
 /// Result of comparing two manifests.
 #[derive(Default)]
@@ -16,287 +17,473 @@ pub(crate) struct Comparison {
     /// kube-apiserver's errors, in its order.
     pub(crate) errors: Vec<FieldError<'static>>,
     /// Paths of the changes that kube-apiserver may accept or reject.
-    pub(crate) undecided: Vec<&'static str>,
-}
-
-/// Effect of a change on the stored object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Effect {
-    Unchanged,
-    /// The new value may be the one that is stored.
-    Undecided,
-    Changed,
+    pub(crate) undecided: Vec<String>,
 }
 
 /// Detail of apimachinery's `ValidateImmutableField`.
 const IMMUTABLE: &str = "field is immutable";
 
-/// Members whose values are quantities, or maps of them: `1` and `"1000m"` are equal.
-const QUANTITIES: [&str; 4] = ["resources", "overhead", "sizeLimit", "divisor"];
-
-/// Members of a stored Job that the API server adds if a manifest omits them, each with its default as JSON (`SetDefaults_PodSpec` and
-/// related functions in `pkg/apis/core/v1`, 1.37). An empty default stands for any value.
-const DEFAULTS: [(&str, &str); 21] = [
-    ("apiVersion", "\"v1\""),
-    ("completionMode", "\"NonIndexed\""),
-    ("completions", "1"),
-    ("creationTimestamp", ""),
-    ("defaultMode", "420"),
-    ("dnsPolicy", "\"ClusterFirst\""),
-    ("failureThreshold", "3"),
-    ("imagePullPolicy", ""),
-    ("labels", ""),
-    ("periodSeconds", "10"),
-    ("protocol", "\"TCP\""),
-    ("schedulerName", "\"default-scheduler\""),
-    ("scheme", "\"HTTP\""),
-    ("selector", ""),
-    ("serviceAccount", ""),
-    ("successThreshold", "1"),
-    ("template", ""),
-    ("terminationGracePeriodSeconds", "30"),
-    ("terminationMessagePath", "\"/dev/termination-log\""),
-    ("terminationMessagePolicy", "\"File\""),
-    ("timeoutSeconds", "1"),
+/// Labels that kube-apiserver adds to the selector and to the template.
+const GENERATED_LABELS: [&str; 4] = [
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
 ];
 
-/// Members whose empty object equals a missing one. Others are pointers, for which both differ.
-const STRUCTS: [&str; 6] = [
-    "annotations",
-    "labels",
-    "metadata",
-    "nodeSelector",
-    "resources",
-    "securityContext",
+/// Members of the template that a queue may change while the Job is suspended. `job-spec/scheduling-directives` checks them if the
+/// status is known.
+const DIRECTIVES: [(&str, &str); 6] = [
+    ("metadata", "annotations"),
+    ("metadata", "labels"),
+    ("spec", "affinity"),
+    ("spec", "nodeSelector"),
+    ("spec", "schedulingGates"),
+    ("spec", "tolerations"),
 ];
 
-/// Members of the template that a queue may change while the Job is suspended. `job-spec/scheduling-directives` checks them.
-const DIRECTIVES: [(&str, &[&str]); 2] = [
-    ("metadata", &["labels", "annotations"]),
-    (
-        "spec",
-        &["affinity", "nodeSelector", "schedulingGates", "tolerations"],
-    ),
-];
+/// Default of `completionMode`.
+const NON_INDEXED: &str = "NonIndexed";
 
-/// Compares the fields of a Job that an update must not change, except `managedBy`, which has a rule of its own.
-pub(crate) fn compare(
-    kind: &Kind<'_>,
-    change: &Change<Object<'_>>,
-    texts: ManifestTexts<'_>,
-) -> Comparison {
-    let mut found = Comparison::default();
-    let (Change::Update { object, old }, Some(old_text), true) = (change, texts.old, kind.is_job())
+/// Detail of `validateCompletions`.
+const IN_TANDEM: &str = "can only be modified in tandem with spec.parallelism";
+
+/// Up to this count, no limit of kube-apiserver depends on another field.
+const MAX_COUNT: i64 = 10_000;
+
+/// Error of `validateCompletions`, or [`None`] if it accepts the change.
+type CompletionsError = Option<(&'static str, BadValue<'static>)>;
+
+/// Compares the specs of a Job, except `managedBy`, which has a rule of its own.
+pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Comparison {
+    let (Change::Update { .. }, Some(old), true) =
+        (context.change, texts.old, context.kind.is_job())
     else {
-        return found;
+        return Comparison::default();
     };
-    let (Some(new_job), Some(old_job)) = (&object.job, &old.job) else {
-        return found;
+    let [mut old, mut new] =
+        [old, texts.object].map(|text| serde_json::from_str::<Value>(text).unwrap_or_default());
+    let is_queued = |job: &Value| {
+        let labels = job.pointer("/metadata/labels");
+        labels.is_some_and(|labels| labels.get(QUEUE_NAME).is_some())
     };
-    let parse = |text| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let (mut new, mut old) = (parse(texts.object), parse(old_text));
-    let manifests = Manifests {
+    // A queue suspends the Job when it is created.
+    let may_be_suspended = !is_stored(&old) && (is_queued(&old) || is_queued(&new));
+    let is_status_known = is_status_known(&old);
+    let mut manifests = Manifests {
         is_old_stored: is_stored(&old),
-        is_status_known: is_status_known(&old),
-        new: new.get_mut("spec").map(Value::take).unwrap_or_default(),
+        // Without a release, the oldest one decides whether a field is known.
+        oldest: context
+            .settings
+            .kubernetes_version()
+            .unwrap_or(Release::V1_30),
         old: old.get_mut("spec").map(Value::take).unwrap_or_default(),
+        new: new.get_mut("spec").map(Value::take).unwrap_or_default(),
+        found: Comparison::default(),
     };
-    let (new_spec, old_spec) = (&new_job.spec, &old_job.spec);
-    let mut add = |path, value, detail, effect| match effect {
-        Effect::Unchanged => {}
-        Effect::Undecided => found.undecided.push(path),
-        Effect::Changed => found.errors.push(FieldError::invalid(path, value, detail)),
-    };
-
-    let completions = BadValue::Int(new_spec.completions.unwrap_or_default());
-    let effect = manifests.field("completions", true);
-    let keeps_mode = new_spec.completion_mode.is_none() && old_spec.is_indexed();
-    let (detail, effect) = match (effect, new_spec.parallelism) {
-        (Effect::Changed, parallelism) if new_spec.is_indexed() || keeps_mode => {
-            let effect = match parallelism {
-                None => Effect::Undecided,
-                Some(_) if parallelism == new_spec.completions => Effect::Unchanged,
-                Some(_) => Effect::Changed,
-            };
-            (
-                "can only be modified in tandem with spec.parallelism",
-                effect,
-            )
+    manifests.check_completions();
+    manifests.check_selector();
+    let release = context.release;
+    match SuspendedJobUpdate::from_change(context.change) {
+        Some(job) => {
+            let may_change = is_status_known.then(|| job.may_change(release));
+            manifests.check_suspended_template(release, may_change);
         }
-        (effect, _) => (IMMUTABLE, effect),
-    };
-    add("spec.completions", completions, detail, effect);
-    let selector = manifests.field("selector", true);
-    add("spec.selector", BadValue::Omitted, IMMUTABLE, selector);
-    let template = manifests.template(old_spec.suspend);
-    add("spec.template", BadValue::Omitted, IMMUTABLE, template);
-    let mode = new_spec.completion_mode.as_deref().unwrap_or_default();
-    let mode = BadValue::NamedString(mode.to_owned().into());
-    let effect = manifests.field("completionMode", true);
-    add("spec.completionMode", mode, IMMUTABLE, effect);
-    let failure_policy = manifests.field("podFailurePolicy", false);
-    add(
+        None if may_be_suspended => manifests.check_suspended_template(Release::V1_30, None),
+        None => manifests.check("template", TEMPLATE, BadValue::Omitted),
+    }
+    manifests.check_generated_labels();
+    let mode = member(&manifests.new, "completionMode").and_then(Value::as_str);
+    let mode = BadValue::NamedString(mode.unwrap_or(NON_INDEXED).to_owned().into());
+    manifests.check("completionMode", "spec.completionMode", mode);
+    manifests.check(
+        "podFailurePolicy",
         "spec.podFailurePolicy",
         BadValue::Omitted,
-        IMMUTABLE,
-        failure_policy,
     );
-    let limit = BadValue::Int(new_spec.backoff_limit_per_index.unwrap_or_default());
-    let effect = manifests.field("backoffLimitPerIndex", false);
-    add("spec.backoffLimitPerIndex", limit, IMMUTABLE, effect);
-    let success_policy = match manifests.field("successPolicy", false) {
-        // 1.30 drops a new policy, because its feature gate is off by default.
-        Effect::Changed if !old_spec.has_success_policy => Effect::Undecided,
-        effect => effect,
-    };
-    add(
-        "spec.successPolicy",
-        BadValue::Omitted,
-        IMMUTABLE,
-        success_policy,
-    );
-    found
+    let limit = count(&manifests.new, "backoffLimitPerIndex");
+    let limit = limit.map_or(BadValue::Pointer(None), BadValue::Int64);
+    manifests.check("backoffLimitPerIndex", "spec.backoffLimitPerIndex", limit);
+    manifests.check("successPolicy", "spec.successPolicy", BadValue::Omitted);
+    manifests.check_mutable_fields();
+    manifests.found
 }
 
 /// The `spec` of two manifests.
 struct Manifests {
-    /// True if the old manifest is a stored object with all defaults. A field that the new manifest omits then keeps its value, as far
-    /// as it was defaulted.
+    /// True if the old manifest is a stored object with all defaults. A field that the new manifest omits then keeps its value, unless it
+    /// was applied before.
     is_old_stored: bool,
-    /// True if the old manifest has the status of the stored object.
-    is_status_known: bool,
-    new: Value,
+    /// Release that must know a field.
+    oldest: Release,
     old: Value,
+    new: Value,
+    found: Comparison,
 }
 
 impl Manifests {
-    /// Compares a field of the spec. The server sets a missing field if it `has_default`.
-    fn field(&self, name: &str, has_default: bool) -> Effect {
-        let [old, new] = [&self.old, &self.new].map(|spec| spec.get(name).unwrap_or(&Value::Null));
-        match (old, new) {
-            (Value::Null, Value::Null) => Effect::Unchanged,
-            (Value::Null, new) if has_default || is_empty(new) && !new.is_number() => {
-                Effect::Undecided
-            }
-            (Value::Null, _) => Effect::Changed,
-            // The default of `completions` is 1 only without `parallelism`.
-            (_, Value::Null) if name == "completions" && self.new.get("parallelism").is_some() => {
-                Effect::Undecided
-            }
-            (old, Value::Null) if self.is_old_stored && is_default(name, old) => Effect::Unchanged,
-            (_, Value::Null) => Effect::Undecided,
-            // Both are pointers to numbers, so 0 is a value of its own.
-            (Value::Number(old), Value::Number(new)) if old != new => Effect::Changed,
-            (old, new) => self.effect(old, new),
+    fn deny(&mut self, path: &'static str, value: BadValue<'static>, detail: &'static str) {
+        let error = FieldError::invalid(path, value, detail);
+        self.found.errors.push(error);
+    }
+
+    fn leave(&mut self, path: impl Into<String>) -> bool {
+        self.found.undecided.push(path.into());
+        false
+    }
+
+    /// Checks an immutable field.
+    fn check(&mut self, name: &str, path: &'static str, value: BadValue<'static>) {
+        if self.differs(name) {
+            self.deny(path, value, IMMUTABLE);
         }
     }
 
-    /// Compares the template of a Job that is suspended in the old manifest, or not.
-    fn template(&self, is_suspended: bool) -> Effect {
-        let mut templates = [&self.old, &self.new].map(|spec| spec.get("template").cloned());
-        let mut directives = Effect::Unchanged;
-        for (parent, members) in DIRECTIVES {
-            for member in members {
-                let mut values = templates.iter_mut().map(|template| {
-                    let parent = template.as_mut()?.get_mut(parent)?.as_object_mut()?;
-                    parent.remove(*member)
-                });
-                let [old, new] = [(); 2].map(|()| values.next().flatten());
-                directives = directives.max(self.member(member, old.as_ref(), new.as_ref()));
-            }
+    fn differs(&mut self, name: &str) -> bool {
+        let (old, new) = (self.old.clone(), self.new.clone());
+        self.decide(|manifests| manifests.member("JobSpec", "spec", name, &old, &new))
+    }
+
+    /// Drops the undecided parts of a change that another part decides.
+    fn decide(&mut self, differs: impl FnOnce(&mut Self) -> bool) -> bool {
+        let before = self.found.undecided.len();
+        let changed = differs(self);
+        if changed {
+            self.found.undecided.truncate(before);
         }
-        let [old, new] = templates;
-        let rest = self.member("template", old.as_ref(), new.as_ref());
-        if is_suspended {
-            // If the status of the stored Job is known, `job-spec/scheduling-directives` decides on the directives.
-            let effect = if self.is_status_known {
-                rest
-            } else {
-                rest.max(directives)
+        changed
+    }
+
+    /// Checks `completions`, whose default depends on `parallelism` (`validateCompletions`). Where it is missing, `kubectl replace` sets
+    /// the default, and `kubectl apply` keeps the stored value.
+    fn check_completions(&mut self) {
+        let defaulted = |completions: Option<i64>, parallelism: Option<i64>| match parallelism {
+            None => (completions.or(Some(1)), Some(1)),
+            Some(_) => (completions, parallelism),
+        };
+        let (old, new) = (&self.old, &self.new);
+        let pair = |spec| (count(spec, "completions"), count(spec, "parallelism"));
+        let was = pair(old);
+        let was = defaulted(was.0, was.1);
+        let error = |keeps: bool| -> Option<CompletionsError> {
+            let is_kept = |name| {
+                let is_owned = !self.is_old_stored && old.get(name).is_some();
+                keeps && new.get(name).is_none() && !is_owned
             };
-            // The path of the error depends on the release.
-            return effect.min(Effect::Undecided);
-        }
-        // A queue may have suspended the stored Job.
-        let most = if self.is_old_stored {
-            Effect::Changed
-        } else {
-            Effect::Undecided
-        };
-        rest.max(directives.min(most))
-    }
-
-    /// Compares a member of an object in both manifests.
-    fn member(&self, name: &str, old: Option<&Value>, new: Option<&Value>) -> Effect {
-        let [old, new] = [old, new].map(|value| value.filter(|value| !value.is_null()));
-        let is_nothing = |value: &Value| match value {
-            Value::Array(_) | Value::String(_) => is_empty(value),
-            Value::Object(members) => members.is_empty() && STRUCTS.contains(&name),
-            _ => false,
-        };
-        match (old, new) {
-            (None, None) => Effect::Unchanged,
-            (Some(old), Some(new)) => self.effect(old, new),
-            (None, Some(value)) | (Some(value), None) if is_nothing(value) => Effect::Unchanged,
-            (Some(value), None) if self.is_old_stored && is_default(name, value) => {
-                Effect::Unchanged
-            }
-            (None, Some(_)) | (Some(_), None) => Effect::Undecided,
-        }
-    }
-
-    fn effect(&self, old: &Value, new: &Value) -> Effect {
-        if old == new {
-            return Effect::Unchanged;
-        }
-        match (old, new) {
-            (Value::Object(old), Value::Object(new)) => {
-                let added = new.keys().filter(|key| !old.contains_key(*key));
-                let effects = old.keys().chain(added).map(|key| {
-                    let effect = self.member(key, old.get(key), new.get(key));
-                    if QUANTITIES.contains(&&**key) {
-                        effect.min(Effect::Undecided)
-                    } else {
-                        effect
+            let mut now = pair(new);
+            now.0 = if is_kept("completions") { was.0 } else { now.0 };
+            now.1 = if is_kept("parallelism") { was.1 } else { now.1 };
+            let now = defaulted(now.0, now.1);
+            let mode = member(new, "completionMode").or_else(|| {
+                let old = member(old, "completionMode");
+                old.filter(|_| is_kept("completionMode"))
+            });
+            let is_indexed = mode.is_some_and(|mode| mode == "Indexed");
+            match now.0 {
+                Some(count) if is_indexed && now.0 != was.0 => {
+                    if now.0 != now.1 {
+                        return Some(Some((IN_TANDEM, BadValue::Int64(count))));
                     }
-                });
-                effects.max().unwrap_or(Effect::Unchanged)
-            }
-            // A default may replace an empty value.
-            _ if is_empty(old) || is_empty(new) => Effect::Undecided,
-            (Value::Array(old), Value::Array(new)) => match old.len().cmp(&new.len()) {
-                // Other clients may have added elements, which an apply keeps.
-                Ordering::Greater if self.is_old_stored => Effect::Undecided,
-                Ordering::Less | Ordering::Greater => Effect::Changed,
-                Ordering::Equal => {
-                    let pairs = old.iter().zip(new);
-                    let effects = pairs.map(|(old, new)| self.effect(old, new));
-                    effects.max().unwrap_or(Effect::Unchanged)
+                    let depends =
+                        ["successPolicy", "maxFailedIndexes"].map(|name| member(new, name));
+                    let is_valid = (0..=MAX_COUNT).contains(&count) && depends == [None, None];
+                    is_valid.then_some(None)
                 }
-            },
-            (Value::Number(old), Value::Number(new)) if old.as_f64() == new.as_f64() => {
-                Effect::Undecided
+                None if is_indexed => None,
+                now if now == was.0 => Some(None),
+                now => Some(Some((
+                    IMMUTABLE,
+                    now.map_or(BadValue::Pointer(None), BadValue::Int64),
+                ))),
             }
-            (Value::String(_), Value::String(_)) | (Value::Number(_), Value::Number(_)) => {
-                Effect::Changed
+        };
+        match error(false) {
+            Some(None) if error(true) == Some(None) => {}
+            Some(Some((detail, value))) if error(true) == Some(Some((detail, value.clone()))) => {
+                self.deny("spec.completions", value, detail);
             }
-            // The API server converts or rejects values of another type.
-            _ => Effect::Undecided,
+            _ => drop(self.leave("spec.completions")),
         }
+    }
+
+    /// Checks the selector, which kube-apiserver generates unless `manualSelector` is set.
+    fn check_selector(&mut self) {
+        let added = self.new.get("selector").cloned();
+        if let (None, Some(selector)) = (member(&self.old, "selector"), added)
+            && !self.compare("LabelSelector", "spec.selector", None, Some(&selector))
+        {
+            self.leave("spec.selector");
+            return;
+        }
+        self.check("selector", "spec.selector", BadValue::Omitted);
+    }
+
+    /// Checks the template of a suspended Job. Without the status, it is unknown whether the scheduling directives may change, and since
+    /// 1.36 the resources of containers.
+    fn check_suspended_template(&mut self, release: Release, may_change: Option<bool>) {
+        let specs = [&self.old, &self.new];
+        let [mut old, mut new] =
+            specs.map(|spec| member(spec, "template").cloned().unwrap_or_default());
+        for (parent, name) in DIRECTIVES {
+            let take = |template: &mut Value| {
+                let parent = template.get_mut(parent).and_then(Value::as_object_mut);
+                parent
+                    .and_then(|parent| parent.remove(name))
+                    .unwrap_or_default()
+            };
+            let values = [take(&mut old), take(&mut new)];
+            let [before, after] = values.map(|value| Value::from_iter([(name, value)]));
+            let structure = if parent == "spec" {
+                "PodSpec"
+            } else {
+                "ObjectMeta"
+            };
+            let path = format!("{TEMPLATE}.{parent}");
+            if may_change.is_none()
+                && self
+                    .decide(|manifests| manifests.member(structure, &path, name, &before, &after))
+            {
+                self.leave(format!("{path}.{name}"));
+            }
+        }
+        let mut differs = |old: &Value, new: &Value| {
+            self.decide(|manifests| {
+                manifests.compare("PodTemplateSpec", TEMPLATE, Some(old), Some(new))
+            })
+        };
+        if !differs(&old, &new) {
+            return;
+        }
+        if release.minor() < 36 || may_change == Some(false) {
+            return self.deny(TEMPLATE, BadValue::Omitted, IMMUTABLE);
+        }
+        for template in [&mut old, &mut new] {
+            for list in ["containers", "initContainers"] {
+                let list = template.pointer_mut(&format!("/spec/{list}"));
+                for container in list.and_then(Value::as_array_mut).into_iter().flatten() {
+                    container
+                        .as_object_mut()
+                        .map(|container| container.remove("resources"));
+                }
+            }
+        }
+        let [old, new] = [old, new].map(|template| template.get("spec").cloned());
+        if self
+            .decide(|manifests| manifests.compare("PodSpec", POD_SPEC, old.as_ref(), new.as_ref()))
+        {
+            self.deny(POD_SPEC, BadValue::Omitted, IMMUTABLE);
+        } else {
+            self.leave(TEMPLATE);
+        }
+    }
+
+    /// Leaves a template without labels undecided: an apply that deletes them deletes the generated ones too.
+    fn check_generated_labels(&mut self) {
+        let is_denied = self
+            .found
+            .errors
+            .iter()
+            .any(|error| error.path().starts_with(TEMPLATE));
+        let deletes = |pointer| match (self.old.pointer(pointer), self.new.pointer(pointer)) {
+            (_, Some(new)) => new.is_null(),
+            (old, None) => old.is_some() && !self.is_old_stored,
+        };
+        if !is_denied
+            && ["/template/metadata", "/template/metadata/labels"]
+                .into_iter()
+                .any(deletes)
+        {
+            self.leave("spec.template.metadata.labels");
+        }
+    }
+
+    /// Leaves new values of the other fields undecided, unless they are certainly valid.
+    fn check_mutable_fields(&mut self) {
+        let names =
+            [&self.old, &self.new].map(|spec| spec.as_object().cloned().unwrap_or_default());
+        let [old, new] = names;
+        let added = new.keys().filter(|name| !old.contains_key(*name));
+        for name in old.keys().chain(added) {
+            let value = new.get(name).filter(|value| !value.is_null());
+            let count = value.map_or(Some(0), Value::as_i64);
+            let limit = match &**name {
+                "completions"
+                | "selector"
+                | "template"
+                | "completionMode"
+                | "podFailurePolicy"
+                | "backoffLimitPerIndex"
+                | "successPolicy"
+                | "managedBy"
+                | "suspend" => continue,
+                "activeDeadlineSeconds" | "backoffLimit" | "ttlSecondsAfterFinished" => {
+                    i64::from(i32::MAX)
+                }
+                "parallelism" => MAX_COUNT,
+                "podReplacementPolicy" if value.is_none_or(|value| value == "Failed") => continue,
+                _ => -1,
+            };
+            let is_valid = count.is_some_and(|count| (0..=limit).contains(&count));
+            if old.get(name) != new.get(name) && !is_valid {
+                self.leave(format!("spec.{name}"));
+            }
+        }
+    }
+
+    /// Compares a member of a struct. Returns true if kube-apiserver certainly stores another value.
+    fn member(
+        &mut self,
+        structure: &str,
+        path: &str,
+        name: &str,
+        old: &Value,
+        new: &Value,
+    ) -> bool {
+        let path = format!("{path}.{name}");
+        let values = [member(old, name), member(new, name)];
+        if values[0] == values[1] {
+            return false;
+        }
+        let Some(field) = field(structure, name).filter(|field| field.since <= self.oldest.minor())
+        else {
+            return self.leave(path);
+        };
+        if structure == "PodSpec" && name.starts_with("serviceAccount") {
+            return self.service_account(path, old, new);
+        }
+        let defaults = [old, new].map(|parent| field.default(structure, parent));
+        let is_value = |value: &&Value| !field.is_zero(value);
+        let was = values[0].filter(is_value).or(defaults[0].as_ref());
+        let now = values[1].filter(is_value).or(defaults[1].as_ref());
+        if self.is_old_stored && values[1].is_none() && was != now {
+            return self.leave(path);
+        }
+        if let Some(key) = field.key
+            && !(has_unique(values[0], key) && has_unique(values[1], key))
+        {
+            return self.leave(path);
+        }
+        self.compare(field.of, &path, was, now)
+    }
+
+    /// Compares the name of the service account and its alias. An apply keeps the alias that kube-apiserver stored for a name.
+    fn service_account(&mut self, path: String, old: &Value, new: &Value) -> bool {
+        let name = |spec| member(spec, "serviceAccountName").filter(|name| *name != "");
+        let [was, now] = [old, new].map(|spec| name(spec).or(member(spec, "serviceAccount")));
+        let is_kept =
+            name(new).is_none() && (now.is_none() || name(old).is_none() && was.is_some());
+        if was == now {
+            false
+        } else if is_kept || self.is_old_stored {
+            self.leave(path)
+        } else {
+            self.compare("string", &path, was, now)
+        }
+    }
+
+    /// Compares two values of a Go type as `Semantic.DeepEqual` does: missing ones equal zero values, except for pointers.
+    fn compare(&mut self, of: &str, path: &str, old: Option<&Value>, new: Option<&Value>) -> bool {
+        if old == new {
+            return false;
+        }
+        if let Some(of) = of.strip_prefix('*') {
+            return self.compare(of, path, old, new) || old.is_some() != new.is_some();
+        }
+        if let Some(of) = of.strip_prefix('[') {
+            let (Some(old), Some(new)) = (array(old), array(new)) else {
+                return self.leave(path);
+            };
+            // Other clients may have added elements, which an apply keeps.
+            if self.is_old_stored && old.len() > new.len() {
+                return self.leave(path);
+            }
+            let pairs = old.iter().zip(new).enumerate();
+            let differs = pairs.fold(false, |differs, (index, (old, new))| {
+                self.compare(of, &format!("{path}[{index}]"), Some(old), Some(new)) || differs
+            });
+            return differs || old.len() != new.len();
+        }
+        if matches!(
+            of,
+            "string" | "bool" | "int32" | "int64" | "quantity" | "number-or-name" | "time"
+        ) {
+            return match [old, new].map(|value| scalar(of, value)) {
+                [Some(old), Some(new)] => old != new,
+                _ => self.leave(path),
+            };
+        }
+        let (Some(old), Some(new)) = (members(old), members(new)) else {
+            return self.leave(path);
+        };
+        let added = new.keys().filter(|name| !old.contains_key(*name));
+        old.keys().chain(added).fold(false, |differs, name| {
+            let differs_here = match of.strip_prefix('{') {
+                Some(of) => self.entry(
+                    of,
+                    &format!("{path}[{name}]"),
+                    name,
+                    [old.get(name), new.get(name)],
+                ),
+                None => self.member(of, path, name, &old.clone().into(), &new.clone().into()),
+            };
+            differs_here || differs
+        })
+    }
+
+    /// Compares an entry of a map.
+    fn entry(&mut self, of: &str, path: &str, key: &str, [old, new]: [Option<&Value>; 2]) -> bool {
+        if old == new || self.is_old_stored && new.is_none() && GENERATED_LABELS.contains(&key) {
+            return false;
+        }
+        let is_null = |value: Option<&Value>| value.is_some_and(Value::is_null);
+        let is_kept = self.is_old_stored && new.is_none();
+        if is_kept || GENERATED_LABELS.contains(&key) || is_null(old) || is_null(new) {
+            return self.leave(path);
+        }
+        self.compare(of, path, old, new) || old.is_some() != new.is_some()
     }
 }
 
-/// Returns true if the API server adds a member with this value.
-fn is_default(name: &str, value: &Value) -> bool {
-    let value = value.to_string();
-    let is_same = |default: &str| default.is_empty() || value == default;
-    DEFAULTS
-        .iter()
-        .any(|(member, default)| *member == name && is_same(default))
+/// Returns true if each element of a list has the key, with another value than the others.
+fn has_unique(list: Option<&Value>, key: &str) -> bool {
+    let elements = list.and_then(Value::as_array).into_iter().flatten();
+    let keys: Vec<_> = elements
+        .map(|element| {
+            if key == "-" {
+                Some(element)
+            } else {
+                member(element, key)
+            }
+        })
+        .collect();
+    let is_unique = |(index, key): (usize, &Option<_>)| {
+        key.is_some() && !keys.iter().take(index).any(|k| k == key)
+    };
+    keys.iter().enumerate().all(is_unique)
+}
+
+/// Returns the elements of a list, which may be missing.
+fn array(value: Option<&Value>) -> Option<&[Value]> {
+    value.map_or(Some(&[]), |value| value.as_array().map(Vec::as_slice))
+}
+
+/// Returns the members of an object, which may be missing.
+fn members(value: Option<&Value>) -> Option<Map<String, Value>> {
+    value.map_or_else(|| Some(Map::new()), |value| value.as_object().cloned())
+}
+
+fn count(spec: &Value, name: &str) -> Option<i64> {
+    spec.get(name)?.as_i64()
+}
+
+fn member<'v>(parent: &'v Value, name: &str) -> Option<&'v Value> {
+    parent.get(name).filter(|value| !value.is_null())
 }
 
 /// Returns true if a manifest shows the status of the stored object, which may be empty.
 pub(crate) fn is_status_known(manifest: &Value) -> bool {
+    let is_empty =
+        |status: &Value| status.is_null() || status.as_object().is_some_and(Map::is_empty);
     is_stored(manifest)
         || manifest
             .get("status")
@@ -308,15 +495,4 @@ fn is_stored(manifest: &Value) -> bool {
     let metadata = manifest.get("metadata");
     let has = |field: &str| metadata.is_some_and(|metadata| metadata.get(field).is_some());
     has("uid") || has("resourceVersion") || has("creationTimestamp")
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(values) => values.is_empty(),
-        Value::Object(members) => members.is_empty(),
-    }
 }

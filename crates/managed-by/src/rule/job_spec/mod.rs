@@ -1,6 +1,8 @@
 //! `job-spec/...`: kube-apiserver's checks on updates of a Job's spec.
 
 #[cfg(feature = "manifests")]
+mod fields;
+#[cfg(feature = "manifests")]
 pub(crate) mod immutable_field;
 
 use crate::description::{Enforcement, Rule, Upstream};
