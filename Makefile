@@ -333,6 +333,7 @@ SEED ?= 1
 parity-random: oracle ## Compare the library with kube-apiserver's code on CASES cases generated from SEED (needs Go)
 	cargo run --quiet --profile random --package managed-by-parity -- random $(CASES) $(SEED) $(RELEASES)
 	cargo run --quiet --profile random --package managed-by-parity -- random --patches $(CASES) $(SEED) $(RELEASES)
+	cargo run --quiet --profile random --package managed-by-parity -- changes $(CASES) $(SEED)
 
 .PHONY: patches
 patches: # Find the patch releases of Kubernetes with other rules than their predecessor (needs Go)

@@ -57,6 +57,10 @@ type ValidationResult struct {
 
 func main() {
 	enableJobManagedBy()
+	if len(os.Args) > 1 {
+		printFields(os.Stdout)
+		return
+	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
 	defer out.Flush()
@@ -71,7 +75,13 @@ func main() {
 			fmt.Fprintln(os.Stderr, "oracle: cannot decode case:", err)
 			os.Exit(2)
 		}
-		if err := encoder.Encode(upstreamResult(&c)); err != nil {
+		var result any
+		if c.Operation == "APPLY" {
+			result = changeResult(&c)
+		} else {
+			result = upstreamResult(&c)
+		}
+		if err := encoder.Encode(result); err != nil {
 			fmt.Fprintln(os.Stderr, "oracle:", err)
 			os.Exit(1)
 		}

@@ -3,9 +3,11 @@
 //! `oracle/` contains programs that run kube-apiserver's code. `make update-parity` writes the vectors, which all tests use.
 
 pub mod cases;
+pub mod change;
 pub mod compare;
 pub mod default_release;
 pub mod difference;
+pub mod fields;
 pub mod generate;
 mod job;
 pub mod oracle;

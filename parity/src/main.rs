@@ -9,7 +9,7 @@ use managed_by::Release;
 use managed_by_parity::default_release::Counts;
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::{Case, write_lines};
-use managed_by_parity::{cases, oracle, random, trace, vector};
+use managed_by_parity::{cases, change, fields, oracle, random, trace, vector};
 
 #[derive(Parser)]
 #[command(about)]
@@ -28,6 +28,15 @@ enum Command {
         #[arg(long)]
         patches: bool,
     },
+    /// Compare upstream's code and the library on generated changes of manifests
+    Changes {
+        cases: u64,
+        seed: u64,
+        /// Releases to compare (default: the oldest one, the newest one, and one between them)
+        releases: Vec<Release>,
+    },
+    /// Write upstream's results for the committed sample of changes
+    UpdateChanges,
     /// Compare the library's verdicts without a release and with each release on generated cases
     DefaultRelease { cases: u64, seed: u64 },
 }
@@ -50,6 +59,19 @@ fn main() -> Result<()> {
             };
             compare_random(cases, seed, &or_all(releases), generate)
         }
+        Command::Changes {
+            cases,
+            seed,
+            releases,
+        } => {
+            let releases = if releases.is_empty() {
+                change::RELEASES.to_vec()
+            } else {
+                releases
+            };
+            compare_changes(cases, seed, &releases)
+        }
+        Command::UpdateChanges => change::write_sample().map(|()| "written".to_owned()),
         Command::DefaultRelease { cases, seed } => compare_default_release(cases, seed),
     }?;
     println!("{line}");
@@ -97,6 +119,25 @@ fn compare_random(
     Ok(format!("seed {seed}: no mismatches"))
 }
 
+#[expect(
+    clippy::print_stdout,
+    reason = "a long-running command reports its progress"
+)]
+fn compare_changes(cases: u64, seed: u64, releases: &[Release]) -> Result<String> {
+    let mut mistakes = 0_u64;
+    for &release in releases {
+        let (counts, found) = change::run(release, cases, seed)?;
+        println!("{release}: {counts}");
+        mistakes = mistakes.saturating_add(counts.mistakes());
+        for (case, result, outcome) in found {
+            let library = change::library_result(&case, release);
+            println!("{outcome:?}: {}\n  {result}\n  {library:?}", case.name);
+        }
+    }
+    ensure!(mistakes == 0, "{mistakes} mistakes");
+    Ok(format!("seed {seed}: no mistakes"))
+}
+
 fn compare_default_release(cases: u64, seed: u64) -> Result<String> {
     let start = Instant::now();
     let mut generator = Generator::new(seed);
@@ -118,6 +159,8 @@ fn update() -> Result<String> {
     let traces = trace::upstream_vectors()?;
     count = count.saturating_add(traces.len());
     trace::write(traces)?;
+    change::write_sample()?;
+    fs::write(fields::path(), fields::table()?)?;
     Ok(format!("{count} vectors written"))
 }
 
@@ -128,7 +171,7 @@ fn verify() -> Result<String> {
         .flatten()
     {
         let name = entry.file_name();
-        let is_known = vector::FILES.iter().any(|file| name == *file);
+        let is_known = vector::FILES.iter().any(|file| name == *file) || name == change::SAMPLE;
         ensure!(is_known, "{}: unknown vector file", name.display());
     }
     for file in vector::FILES {
@@ -143,6 +186,17 @@ fn verify() -> Result<String> {
     ensure!(
         is_same,
         "verdicts on traces are out of date: run `make update-parity`"
+    );
+    let is_same = change::upstream_sample()? == change::sample()?;
+    ensure!(
+        is_same,
+        "{} is out of date: run `make update-parity`",
+        change::SAMPLE
+    );
+    let is_same = fs::read_to_string(fields::path())? == fields::table()?;
+    ensure!(
+        is_same,
+        "fields.txt is out of date: run `make update-parity`"
     );
     Ok(format!("{count} vectors verified"))
 }

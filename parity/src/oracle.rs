@@ -91,14 +91,6 @@ impl Oracle {
 }
 
 impl Results {
-    /// Reads the result of the next case.
-    ///
-    /// # Errors
-    /// If there is no result, upstream's code panicked, or it reported errors outside this project's scope.
-    fn next(&mut self, release: Release, case: &Case) -> Result<ValidationResult> {
-        parse(release, &case.name, self.line(&case.name)?)
-    }
-
     fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         let line = self.lines.next();
         let line = line.with_context(|| format!("no result for {name}"))?;
@@ -132,6 +124,22 @@ pub(crate) fn each<I>(
 where
     I: Iterator<Item = Case> + Clone + Send,
 {
+    each_line(release, cases, |case, line| {
+        let result = parse(release, &case.name, line)?;
+        handle(case, result);
+        Ok(())
+    })
+}
+
+/// Like [`each`], with results of another type.
+pub(crate) fn each_line<I, T: DeserializeOwned>(
+    release: Release,
+    cases: I,
+    mut handle: impl FnMut(Case, T) -> Result<()>,
+) -> Result<()>
+where
+    I: Iterator<Item = Case> + Clone + Send,
+{
     let mut oracle = Oracle::start(release)?;
     let (input, mut results) = oracle.pipes()?;
     let sent = cases.clone();
@@ -148,8 +156,9 @@ where
             }
         });
         for case in cases {
-            let result = results.next(release, &case);
-            handle(case, result.inspect_err(|_| oracle.stop())?);
+            let line = results.line(&case.name);
+            let handled = line.and_then(|line| handle(case, line));
+            handled.inspect_err(|_| oracle.stop())?;
         }
         anyhow::Ok(())
     })?;

@@ -9,7 +9,7 @@ use managed_by::{
 };
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::{self, Vector};
-use managed_by_parity::{cases, compare, default_release, difference, trace};
+use managed_by_parity::{cases, change, compare, default_release, difference, trace};
 use serde_json::{Value, json};
 
 /// `make parity-random` compares only the releases in the Makefile.
@@ -85,6 +85,28 @@ fn library_matches_upstream() {
     }
     let silent: Vec<_> = silent.iter().map(|rule| rule.id()).collect();
     assert_eq!(silent, [""; 0], "rules without a vector");
+}
+
+/// What the library accepts, kube-apiserver accepts; what it denies, kube-apiserver denies with the same text. The rest is unchecked.
+#[test]
+fn changes_of_specs_match_upstream_or_are_unchecked() {
+    let mut counts = change::Counts::default();
+    let sample = change::sample().unwrap();
+    let cases = change::sample_cases();
+    assert_eq!(sample.len(), cases.len());
+    for (case, results) in cases.iter().zip(&sample) {
+        for (release, result) in change::RELEASES.into_iter().zip(results) {
+            assert_eq!(result.name, case.name, "run `make update-parity`");
+            let outcome = result.judge(case, release);
+            assert!(
+                outcome < change::Outcome::FalseGreen,
+                "{release}: {outcome:?}, {}: {result}",
+                case.name
+            );
+            counts.add(outcome);
+        }
+    }
+    assert!(counts.unchecked() < 100, "{counts}");
 }
 
 /// Kubewarden's audit scanner sends stored objects as creates, which kube-apiserver never validates with a status. The policy's result

@@ -1,5 +1,6 @@
 //! Generates status updates of Jobs, most of them close to valid, and changes of suspended Jobs' templates.
 
+mod change;
 mod delegation;
 mod mutate;
 

@@ -355,15 +355,17 @@ impl Manifests {
         let is_value = |value: &&Value| !field.is_zero(value);
         let was = values[0].filter(is_value).or(defaults[0].as_ref());
         let now = values[1].filter(is_value).or(defaults[1].as_ref());
-        if self.is_old_stored && values[1].is_none() && was != now {
-            return self.leave(path);
-        }
         if let Some(key) = field.key
             && !(has_unique(values[0], key) && has_unique(values[1], key))
         {
             return self.leave(path);
         }
-        self.compare(field.of, &path, was, now)
+        let differs = self.decide(|manifests| manifests.compare(field.of, &path, was, now));
+        // An apply may keep the stored value.
+        if differs && self.is_old_stored && values[1].is_none() {
+            return self.leave(path);
+        }
+        differs
     }
 
     /// Compares the name of the service account and its alias. An apply keeps the alias that kube-apiserver stored for a name.

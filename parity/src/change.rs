@@ -1,0 +1,242 @@
+//! Compares the library with upstream's code on changes from one manifest of a Job to another one.
+
+use std::fmt;
+
+use anyhow::{Context as _, Result};
+use managed_by::{AdmissionRequest, Enforcement, Release, Settings, evaluate};
+use serde::{Deserialize, Serialize};
+
+use crate::generate::Generator;
+use crate::oracle;
+use crate::vector::{Case, FieldError, directory, read_lines, write_lines};
+
+/// Upstream's errors on a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeResult {
+    pub name: String,
+    /// Reason why the old manifest cannot be stored.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub invalid: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    panic: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    apply: Vec<FieldError>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    replace: Vec<FieldError>,
+}
+
+/// Releases of the committed sample, and of the random run in CI.
+pub const RELEASES: [Release; 3] = [Release::V1_30, Release::V1_34, Release::V1_37];
+
+/// File of the committed sample, with upstream's results for [`RELEASES`] per line. The changes are generated again.
+pub const SAMPLE: &str = "job-spec-changes.ndjson";
+
+/// Number of changes in the committed sample.
+const SAMPLE_SIZE: u64 = 300;
+
+/// Number of mistakes that a run returns.
+const MOST_MISTAKES: usize = 20;
+
+/// Seed of the committed sample.
+const SAMPLE_SEED: u64 = 72;
+
+/// The library's result for a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The old manifest cannot be stored.
+    Invalid,
+    /// Neither errors nor unchecked parts, and upstream accepts it.
+    Accepted,
+    /// Errors, and upstream returns them too.
+    Denied,
+    /// No errors, but unchecked parts.
+    Unchecked,
+    /// Neither errors nor unchecked parts, but upstream denies it.
+    FalseGreen,
+    /// Errors that upstream does not return.
+    FalseDenial,
+}
+
+/// A change with a false verdict.
+pub type Mistake = (Case, ChangeResult, Outcome);
+
+/// Number of changes with each outcome.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts([u64; 6]);
+
+impl Counts {
+    pub fn add(&mut self, outcome: Outcome) {
+        if let Some(count) = self.0.get_mut(outcome as usize) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Returns the number of false verdicts.
+    pub const fn mistakes(&self) -> u64 {
+        let [.., greens, denials] = self.0;
+        greens.saturating_add(denials)
+    }
+
+    /// Returns the unchecked part in per mille.
+    pub fn unchecked(&self) -> u64 {
+        let [_, accepted, denied, unchecked, ..] = self.0;
+        let valid = accepted.saturating_add(denied).saturating_add(unchecked);
+        unchecked
+            .saturating_mul(1000)
+            .checked_div(valid)
+            .unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [invalid, accepted, denied, unchecked, greens, denials] = self.0;
+        let share = self.unchecked();
+        write!(
+            f,
+            "{accepted} accepted, {denied} denied, {unchecked} unchecked ({}.{} %), {greens} false greens, {denials} false denials; \
+             {invalid} invalid",
+            share / 10,
+            share % 10
+        )
+    }
+}
+
+impl fmt::Display for ChangeResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts = |errors: &[FieldError]| {
+            let texts: Vec<_> = errors.iter().map(|error| error.error.as_str()).collect();
+            texts.join(", ")
+        };
+        write!(
+            f,
+            "apply: {}; replace: {}",
+            texts(&self.apply),
+            texts(&self.replace)
+        )
+    }
+}
+
+impl ChangeResult {
+    /// Judges the library's result for one release.
+    pub fn judge(&self, case: &Case, release: Release) -> Outcome {
+        // kubectl applies no change at all if an element of a list lacks its key.
+        let mut texts = self.apply.iter().map(|error| &error.error);
+        let is_invalid = !self.invalid.is_empty() || !self.panic.is_empty();
+        if is_invalid || texts.any(|text| text.contains("declared merge key")) {
+            return Outcome::Invalid;
+        }
+        let (errors, unchecked) = library_result(case, release);
+        let denies = |results: &Vec<FieldError>| {
+            // kubectl or the decoder rejects the manifest, before its fields are compared.
+            let is_rejected = results.iter().any(|error| error.field.is_empty());
+            is_rejected
+                || errors
+                    .iter()
+                    .all(|error| results.iter().any(|result| result.error == *error))
+        };
+        let is_accepted = self.apply.is_empty() && self.replace.is_empty();
+        match (errors.is_empty(), unchecked.is_empty()) {
+            (false, _) if denies(&self.apply) && denies(&self.replace) => Outcome::Denied,
+            (false, _) => Outcome::FalseDenial,
+            (true, false) => Outcome::Unchecked,
+            (true, true) if is_accepted => Outcome::Accepted,
+            (true, true) => Outcome::FalseGreen,
+        }
+    }
+}
+
+/// Returns the texts of the library's errors on the spec, and the unchecked paths.
+pub fn library_result(case: &Case, release: Release) -> (Vec<String>, Vec<String>) {
+    let settings = Settings::for_release(release).for_tools();
+    let case = Case {
+        operation: "UPDATE".to_owned(),
+        ..case.clone()
+    };
+    let text = case.request().to_string();
+    let Ok(request) = AdmissionRequest::from_json(text.as_bytes()) else {
+        return (Vec::new(), vec!["malformed".to_owned()]);
+    };
+    let evaluation = evaluate(&request.with_manifests(), &settings, None);
+    let findings = evaluation.findings.into_iter();
+    let findings = findings.filter(|f| f.enforcement == Enforcement::Deny && f.rule.is_upstream());
+    let unchecked = evaluation
+        .unchecked
+        .into_iter()
+        .map(|unchecked| unchecked.path);
+    (
+        findings.map(|finding| finding.message).collect(),
+        unchecked.collect(),
+    )
+}
+
+/// Returns the changes of the committed sample.
+pub fn sample_cases() -> Vec<Case> {
+    let mut generator = Generator::new(SAMPLE_SEED);
+    (0..SAMPLE_SIZE)
+        .map(|number| generator.change(number))
+        .collect()
+}
+
+/// Returns upstream's results for the committed sample.
+///
+/// # Errors
+/// If an oracle is not built.
+pub fn upstream_sample() -> Result<Vec<Vec<ChangeResult>>> {
+    let mut sample = vec![Vec::new(); sample_cases().len()];
+    for release in RELEASES {
+        let mut results = sample.iter_mut();
+        oracle::each_line(
+            release,
+            sample_cases().into_iter(),
+            |_, mut result: ChangeResult| {
+                // Nothing is expected of a change from an invalid manifest.
+                if !result.invalid.is_empty() {
+                    "yes".clone_into(&mut result.invalid);
+                }
+                results
+                    .next()
+                    .context("more results than cases")?
+                    .push(result);
+                Ok(())
+            },
+        )?;
+    }
+    Ok(sample)
+}
+
+/// Reads the committed sample.
+///
+/// # Errors
+/// If the file is missing, or a line has another form.
+pub fn sample() -> Result<Vec<Vec<ChangeResult>>> {
+    read_lines(&directory().join(SAMPLE))
+}
+
+/// Writes the committed sample.
+///
+/// # Errors
+/// If [`upstream_sample`] fails, or the file cannot be written.
+pub fn write_sample() -> Result<()> {
+    write_lines(&directory().join(SAMPLE), &upstream_sample()?)
+}
+
+/// Counts the outcomes of `cases` generated changes, and returns the first mistakes.
+///
+/// # Errors
+/// If the oracle is not built or stops early.
+pub fn run(release: Release, cases: u64, seed: u64) -> Result<(Counts, Vec<Mistake>)> {
+    let mut counts = Counts::default();
+    let mut mistakes = Vec::new();
+    let mut generator = Generator::new(seed);
+    let generated = (0..cases).map(move |number| generator.change(number));
+    oracle::each_line(release, generated, |case, result: ChangeResult| {
+        let outcome = result.judge(&case, release);
+        counts.add(outcome);
+        if outcome >= Outcome::FalseGreen && mistakes.len() < MOST_MISTAKES {
+            mistakes.push((case, result, outcome));
+        }
+        Ok(())
+    })?;
+    Ok((counts, mistakes))
+}
