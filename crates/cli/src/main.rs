@@ -13,9 +13,11 @@ use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::print::print_diagnostics;
 use managed_by_console::stderr;
 use managed_by_console::value::suggestion;
-use managed_by_linter::args::SettingsCommand;
+use managed_by_linter::args::{Output, SettingsCommand};
 use managed_by_linter::command::{diff, lint, list, page, replay, review, settings};
 use managed_by_linter::config;
+use managed_by_linter::output::print_fatal;
+use managed_by_linter::report::ReportKind;
 
 use args::{Args, Command};
 
@@ -27,7 +29,13 @@ fn main() -> ExitCode {
         clap::ColorChoice::Never => ColorChoice::Never,
     };
     color.write_global();
-    let exit = match run(args) {
+    let report = report(&args.command);
+    let ran = run(args);
+    if let (Err(error), Some((kind, format))) = (&ran, report) {
+        // The status is that of the error.
+        let _ = print_fatal(kind, format, error);
+    }
+    let exit = match ran {
         Ok(exit) => exit,
         Err(CliError::BrokenPipe) => ExitStatus::BrokenPipe,
         Err(CliError::Error(text)) => {
@@ -79,6 +87,20 @@ fn run(mut args: Args) -> Result<ExitStatus, CliError> {
         }
         Command::Man { command } => man(&command),
     }
+}
+
+/// Returns the report that a command prints, and its format.
+fn report(command: &Command) -> Option<(ReportKind, Output)> {
+    Some(match command {
+        Command::Lint(args) => (ReportKind::Lint, args.manifests.evaluation.output),
+        Command::Diff(args) => (ReportKind::Diff, args.manifests.evaluation.output),
+        Command::Review(args) => (ReportKind::Review, args.evaluation.output),
+        Command::Replay(args) => (ReportKind::Replay, args.evaluation.output),
+        Command::Settings(SettingsCommand::Check { output, .. }) => {
+            (ReportKind::SettingsCheck, *output)
+        }
+        _ => return None,
+    })
 }
 
 /// Applies `managed-by.toml` where the arguments set no value.

@@ -26,7 +26,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
 use managed_by::{AdmissionRequest, DecodeError, ReleaseSet, did_you_mean, nearest_name};
-use managed_by_console::escape::escape_control;
+use managed_by_console::escape::{escape_control, json_document};
 use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::format::{number, pluralize};
 use managed_by_console::print::{nothing_evaluated_level, print_diagnostics};
@@ -98,13 +98,10 @@ pub fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> 
     let mut out = io::stdout().lock();
     match args.output {
         ConformanceOutput::Json => {
-            let json = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
-            writeln!(out, "{json}")?;
+            writeln!(out, "{}", json_document(&report))?;
         }
         ConformanceOutput::Markdown => {
-            for line in report.markdown().lines() {
-                writeln!(out, "{}", escape_control(line))?;
-            }
+            write!(out, "{}", report.markdown())?;
         }
         ConformanceOutput::Text if !quiet && no_writes_message.is_none() => {
             write_summary(&mut out, &report)?;

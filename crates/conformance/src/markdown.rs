@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
+use managed_by_console::escape::{bounded_cell, escape_control, markdown_code};
 use managed_by_console::format::pluralize;
 use serde_json::Value;
 use similar::TextDiff;
@@ -15,8 +16,6 @@ const MAX_DENIED_WRITES: usize = 20;
 const CONTEXT_LINES: usize = 3;
 /// Maximum number of lines of a change.
 const MAX_LINES: usize = 100;
-/// Maximum number of characters of a line, a message or a name.
-const MAX_CHARACTERS: usize = 200;
 
 impl ConformanceReport {
     /// Renders the report as GitHub Flavored Markdown, with the first denied writes.
@@ -29,7 +28,11 @@ impl ConformanceReport {
 }
 
 fn write_report(report: &ConformanceReport, out: &mut String) -> fmt::Result {
-    writeln!(out, "## Conformance of {}\n", code(&report.controller))?;
+    writeln!(
+        out,
+        "## Conformance of {}\n",
+        markdown_code(&report.controller)
+    )?;
     writeln!(out, "**{}**\n", report.headline())?;
     writeln!(
         out,
@@ -49,7 +52,7 @@ fn write_report(report: &ConformanceReport, out: &mut String) -> fmt::Result {
     }
     for (index, name) in provenance.recordings.iter().enumerate() {
         let separator = if index == 0 { " from" } else { "," };
-        write!(out, "{separator} {}", code(name))?;
+        write!(out, "{separator} {}", markdown_code(name))?;
     }
     writeln!(out, ".")
 }
@@ -78,7 +81,10 @@ fn write_unfinished(report: &ConformanceReport, out: &mut String) -> fmt::Result
     }
     writeln!(out, "### Unfinished objects: {}\n", report.unfinished)?;
     for object in report.unfinished_objects.iter().take(MAX_DENIED_WRITES) {
-        let (name, location) = (code(&object.object), code(&object.last_write));
+        let (name, location) = (
+            markdown_code(&object.object),
+            markdown_code(&object.last_write),
+        );
         writeln!(out, "- {name}: {}, last write {location}", object.problem)?;
     }
     writeln!(out)
@@ -91,7 +97,10 @@ fn write_warnings(report: &ConformanceReport, out: &mut String) -> fmt::Result {
     writeln!(out, "### Accepted, but still wrong\n")?;
     for warning in &report.warnings {
         let (rule, title) = (rule_link(warning.rule), warning.title);
-        let (object, location) = (code(&warning.object), code(&warning.first_write));
+        let (object, location) = (
+            markdown_code(&warning.object),
+            markdown_code(&warning.first_write),
+        );
         let writes = pluralize(warning.writes, "status write");
         writeln!(
             out,
@@ -172,18 +181,18 @@ fn write_denied(object: &str, write: &RecordedWrite, out: &mut String) -> fmt::R
     write!(
         out,
         "{} {}, {}",
-        code(object),
+        markdown_code(object),
         write.operation,
-        code(&write.location)
+        markdown_code(&write.location)
     )?;
     if let Some(time) = &write.time {
-        write!(out, ", {}", code(time))?;
+        write!(out, ", {}", markdown_code(time))?;
     }
     writeln!(out, ":\n")?;
     if let Some(rejection) = &write.rejected {
         write!(out, "- rejected by the API server with {}", rejection.code)?;
         if !rejection.message.is_empty() {
-            write!(out, ": {}", code(&rejection.message))?;
+            write!(out, ": {}", markdown_code(&rejection.message))?;
         }
         if write.repeated > 0 {
             write!(out, " ({} times)", write.repeated.saturating_add(1))?;
@@ -191,7 +200,7 @@ fn write_denied(object: &str, write: &RecordedWrite, out: &mut String) -> fmt::R
         writeln!(out)?;
     }
     for denial in &write.denials {
-        let (message, rule) = (code(&denial.message), rule_link(denial.rule));
+        let (message, rule) = (markdown_code(&denial.message), rule_link(denial.rule));
         writeln!(out, "- {}: {message} [{rule}]", denial.releases)?;
     }
     writeln!(out)?;
@@ -209,7 +218,7 @@ fn write_change(change: &FieldChange, out: &mut String) -> fmt::Result {
     // No line of the change can end the block: each starts with a marker.
     writeln!(out, "```diff")?;
     for line in lines.lines().take(MAX_LINES) {
-        writeln!(out, "{}", truncated(line))?;
+        writeln!(out, "{}", escape_control(&bounded_cell(line)))?;
     }
     if lines.lines().count() > MAX_LINES {
         writeln!(out, "  ...")?;
@@ -227,29 +236,4 @@ fn yaml(field: &str, value: &Value) -> String {
 
 fn rule_link(id: &str) -> String {
     format!("[{id}]({})", super::rule_url(id))
-}
-
-/// Renders untrusted text as code in one line. A longer run of backticks than in the text encloses it.
-fn code(text: &str) -> String {
-    let text = truncated(text);
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let runs = text.split(|c| c != '`').map(str::len);
-    let fence = "`".repeat(runs.max().unwrap_or_default().saturating_add(1));
-    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
-        " "
-    } else {
-        ""
-    };
-    format!("{fence}{pad}{text}{pad}{fence}")
-}
-
-/// Returns the text, cut after the maximum number of characters.
-fn truncated(text: &str) -> String {
-    match text.char_indices().nth(MAX_CHARACTERS) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

@@ -230,9 +230,9 @@ fn markdown_shows_denied_writes_as_a_diff() {
         .collect();
     assert_eq!(changed, ["-  failed: 2", "+  failed: 1"]);
     assert!(change.lines().all(|line| line.len() < 210), "{change}");
-    // A name with a backtick and a newline becomes inline code in one line.
+    // A name with a backtick and a line break becomes inline code in one line.
     assert!(
-        markdown.contains("\n``Job.batch a/`<pi>` # x`` status updated, "),
+        markdown.contains("\n``Job.batch a/`<pi>`\\n# x`` status updated, "),
         "{markdown}"
     );
     let version = env!("CARGO_PKG_VERSION");

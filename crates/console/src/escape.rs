@@ -1,6 +1,18 @@
-//! Makes untrusted text safe to print, so that names cannot inject lines or commands.
+//! Makes untrusted text safe to print, so that it cannot inject lines, rows, formatting or the commands of a CI system. Every format
+//! uses this, and the text has a bounded length.
 
 use std::borrow::Cow;
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer};
+
+/// Maximum number of bytes of a text in any format.
+pub const MAX_TEXT: usize = 16 << 10;
+
+/// Maximum number of characters of a cell of a table, and of a value in Markdown.
+pub const MAX_CELL: usize = 200;
 
 /// Returns true for control characters, line separators, and bidirectional or invisible characters.
 fn is_unsafe(c: char) -> bool {
@@ -10,44 +22,217 @@ fn is_unsafe(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes unsafe characters ([`is_unsafe`]), and `##[`, which starts a GitHub Actions command anywhere in a line.
-pub fn escape_control(text: &str) -> Cow<'_, str> {
-    let is_command = text.contains("##[");
-    if !is_command && !text.contains(is_unsafe) {
+/// Returns true if the text is `#`, after another `#`, and the rest of a command of GitHub Actions (`##[group]`), Azure Pipelines
+/// (`##vso[`) or TeamCity (`##teamcity[`), which they find anywhere in a line.
+fn is_in_command(before: Option<char>, rest: &str) -> bool {
+    let name = rest.strip_prefix('#').filter(|_| before == Some('#'));
+    name.is_some_and(|name| {
+        let rest = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        rest.starts_with('[')
+    })
+}
+
+/// Returns the text, cut at a maximum number of bytes.
+fn bounded(text: &str, max: usize) -> Cow<'_, str> {
+    if text.len() <= max {
         return Cow::Borrowed(text);
     }
+    let shown = text.get(..text.floor_char_boundary(max));
+    Cow::Owned(format!("{}...", shown.unwrap_or_default()))
+}
+
+/// Returns the text, cut after [`MAX_CELL`] characters.
+pub fn bounded_cell(text: &str) -> Cow<'_, str> {
+    let end = text.char_indices().nth(MAX_CELL);
+    end.map_or(Cow::Borrowed(text), |(end, _)| bounded(text, end))
+}
+
+/// Escapes unsafe characters ([`is_unsafe`]) and commands of CI systems. Only at the start, `::` starts one of GitHub Actions.
+pub fn escape_control(text: &str) -> Cow<'_, str> {
+    let is_command = text.trim_start().starts_with("::");
+    if !is_command && text.len() <= MAX_TEXT && !text.contains("##") && !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let text = bounded(text, MAX_TEXT);
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let is_start = is_command && before.is_none_or(char::is_whitespace) && c == ':';
         if is_unsafe(c) {
             escaped.extend(c.escape_default());
+        } else if is_start || is_in_command(before, text.get(at..).unwrap_or_default()) {
+            escaped.extend(c.escape_unicode());
         } else {
             escaped.push(c);
         }
+        before = Some(c);
     }
-    Cow::Owned(escaped.replace("##[", "#\\u{23}["))
+    Cow::Owned(escaped)
 }
 
-/// Replaces unsafe characters other than tabs, and `##[`, with text of the same number of bytes, so that byte positions stay
+/// Replaces unsafe characters other than tabs, and commands, with text of the same number of bytes, so that byte positions stay
 /// valid.
 pub fn replace_control(line: &str) -> Cow<'_, str> {
     let is_replaced = |c: char| is_unsafe(c) && c != '\t';
-    if !line.contains(is_replaced) && !line.contains("##[") {
+    if !line.contains(is_replaced) && !line.contains("##") {
         return Cow::Borrowed(line);
     }
     let mut escaped = String::with_capacity(line.len());
-    for c in line.chars() {
+    let mut before = None;
+    for (at, c) in line.char_indices() {
+        let rest = line.get(at..).unwrap_or_default();
         match c.len_utf8() {
+            _ if is_in_command(before, rest) => escaped.push('?'),
             _ if !is_replaced(c) => escaped.push(c),
             3 => escaped.push('\u{fffd}'),
             bytes => escaped.extend(std::iter::repeat_n('?', bytes)),
         }
+        before = Some(c);
     }
-    Cow::Owned(escaped.replace("##[", "#?["))
+    Cow::Owned(escaped)
+}
+
+/// Formats text as code in one line of Markdown, where neither links, HTML nor mentions have an effect. A longer run of backticks than in
+/// the text encloses it.
+pub fn markdown_code(text: &str) -> String {
+    let text = escape_control(&bounded_cell(text)).into_owned();
+    let runs = text.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or_default().saturating_add(1));
+    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// Like [`markdown_code`], for a cell of a table.
+pub fn markdown_cell(text: &str) -> String {
+    markdown_code(text).replace('|', "\\|")
+}
+
+/// Escapes all texts of a value, for a format that does not escape them itself.
+pub fn escape_values(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = escape_control(text).into_owned(),
+        Value::Array(values) => values.iter_mut().for_each(escape_values),
+        Value::Object(members) => {
+            let all = std::mem::take(members).into_iter();
+            members.extend(all.map(|(name, mut value)| {
+                escape_values(&mut value);
+                (escape_control(&name).into_owned(), value)
+            }));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Formats a value as JSON in one line.
+pub fn json_line(value: &impl Serialize) -> String {
+    json(value, CompactFormatter)
+}
+
+/// Formats a value as indented JSON.
+pub fn json_document(value: &impl Serialize) -> String {
+    json(value, PrettyFormatter::new())
+}
+
+fn json(value: &impl Serialize, layout: impl Formatter) -> String {
+    let mut bytes = Vec::new();
+    let formatter = SafeJson { layout, written: 0 };
+    // Writing to memory cannot fail, and only maps with keys other than text cannot be JSON.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Writes JSON in which unsafe characters and commands are escaped, so that the values stay the same, and cuts long texts.
+struct SafeJson<F> {
+    layout: F,
+    /// Number of bytes of the text.
+    written: usize,
+}
+
+macro_rules! delegate {
+    ($($name:ident($($arg:ident: $type:ty),*)),*) => {
+        $(fn $name<W: ?Sized + io::Write>(&mut self, out: &mut W $(, $arg: $type)*) -> io::Result<()> {
+            self.layout.$name(out $(, $arg)*)
+        })*
+    };
+}
+
+impl<F: Formatter> Formatter for SafeJson<F> {
+    delegate!(
+        begin_array(),
+        end_array(),
+        begin_array_value(first: bool),
+        end_array_value(),
+        begin_object(),
+        end_object(),
+        begin_object_key(first: bool),
+        end_object_key(),
+        begin_object_value(),
+        end_object_value()
+    );
+
+    fn begin_string<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.written = 0;
+        out.write_all(b"\"")
+    }
+
+    fn end_string<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        let is_cut = self.written > MAX_TEXT;
+        out.write_all(if is_cut { b"...\"" } else { b"\"" })
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let left = MAX_TEXT.saturating_sub(self.written);
+        self.written = self.written.saturating_add(fragment.len());
+        let shown = fragment.get(..fragment.floor_char_boundary(left));
+        let shown = shown.unwrap_or_default();
+        let mut before = None;
+        for (at, c) in shown.char_indices() {
+            let rest = fragment.get(at..).unwrap_or_default();
+            if is_unsafe(c) || is_in_command(before, rest) {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            } else {
+                out.write_all(c.encode_utf8(&mut [0; 4]).as_bytes())?;
+            }
+            before = Some(c);
+        }
+        Ok(())
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        self.written = self.written.saturating_add(1);
+        if self.written > MAX_TEXT {
+            return Ok(());
+        }
+        CompactFormatter.write_char_escape(out, escape)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{escape_control, replace_control};
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{
+        MAX_CELL, MAX_TEXT, escape_control, is_unsafe, json_document, json_line, markdown_cell,
+        replace_control,
+    };
+    use crate::table::table;
 
     #[test]
     fn special_characters_are_escaped() {
@@ -55,28 +240,120 @@ mod tests {
             ("team-a/pi", "team-a/pi"),
             ("\u{e4} \u{1f600} ::error::", "\u{e4} \u{1f600} ::error::"),
             ("a\n::error::b", "a\\n::error::b"),
+            ("::error::b", "\\u{3a}:error::b"),
             ("a\u{1b}[2Jb\r", "a\\u{1b}[2Jb\\r"),
             (
                 "a\u{202e}b\u{2028}c\u{85}d",
                 "a\\u{202e}b\\u{2028}c\\u{85}d",
             ),
             ("##[error]a", "#\\u{23}[error]a"),
+            ("###vso[task.a]", "##\\u{23}vso[task.a]"),
+            ("##teamcity[a]", "#\\u{23}teamcity[a]"),
+            ("## a [b]", "## a [b]"),
         ] {
             assert_eq!(escape_control(text), expected);
         }
-        for line in [
-            "a: \u{202e}b",
-            "a:\tb",
-            "a: \u{1b}[1mb",
-            "\u{85}\u{e0001}",
-            "##[error]",
-        ] {
-            let shown = replace_control(line);
-            assert_eq!(shown.len(), line.len());
-            assert_eq!(
-                escape_control(&shown.replace('\t', " ")),
-                shown.replace('\t', " ")
-            );
+    }
+
+    /// Text with what terminals, CI systems and Markdown act on.
+    fn hostile() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            any::<String>(),
+            prop::sample::select(vec![
+                "\n::error::",
+                "::set-output name=a::",
+                "##[group]",
+                "##vso[task.setvariable]",
+                "###vso[",
+                "##teamcity[a",
+                "\r\u{1b}[0Ksection_start:1:a\r\u{1b}[0K",
+                "\u{202e}",
+                "\u{85}",
+                "\u{7f}",
+                "\n",
+                "\r",
+                "\t",
+                "|",
+                "`",
+                "``",
+                "\\",
+                "[a](https://b)",
+                "![a](b)",
+                "<img src=a>",
+                "@a",
+                "#1",
+                "\"",
+                "#",
+                " ",
+            ])
+            .prop_map(str::to_owned),
+            (1..70_000_usize).prop_map(|length| "x\u{e4}".repeat(length)),
+        ];
+        prop::collection::vec(part, 0..6).prop_map(|parts| parts.concat())
+    }
+
+    /// Checks that a text with lines of its own has neither an unsafe character nor a command.
+    fn assert_safe(text: &str) {
+        for line in text.split('\n') {
+            assert!(!line.contains(is_unsafe), "{line:?}");
+            assert!(!line.trim_start().starts_with("::"), "{line:?}");
+            for command in ["##[", "##vso[", "##teamcity["] {
+                assert!(!line.contains(command), "{line:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn text_has_no_effect(text in hostile()) {
+            let escaped = escape_control(&text);
+            assert_safe(&escaped);
+            // Each escape has at most ten characters.
+            assert!(!escaped.contains('\n') && escaped.len() <= 10 * MAX_TEXT + 3);
+        }
+
+        #[test]
+        fn shown_lines_keep_positions(text in hostile()) {
+            let shown = replace_control(&text);
+            assert_eq!(shown.len(), text.len());
+            assert!(!shown.contains(|c| is_unsafe(c) && c != '\t'));
+            assert!(!shown.contains("##vso[") && !shown.contains("##["));
+        }
+
+        #[test]
+        fn json_has_the_same_value(text in hostile()) {
+            let value = json!({text.clone(): [text.clone()], "a": text});
+            for json in [json_line(&value), json_document(&value)] {
+                assert_safe(&json);
+                let read: Value = serde_json::from_str(&json).unwrap();
+                let read = read["a"].as_str().unwrap();
+                match read.strip_suffix("...").filter(|_| text.len() > MAX_TEXT) {
+                    Some(read) => assert!(text.starts_with(read)),
+                    None => assert_eq!(read, text),
+                }
+            }
+        }
+
+        #[test]
+        fn cells_stay_in_their_row(text in hostile()) {
+            let rows = [[text.clone(), text.clone()], ["b".to_owned(), "c".to_owned()]];
+            let text_table = table(["A", "B"], rows.into_iter());
+            assert_safe(&text_table);
+            assert_eq!(text_table.lines().count(), 3);
+            assert!(text_table.lines().all(|line| line.chars().count() <= 20 * (MAX_CELL + 3)));
+            let cell = markdown_cell(&text);
+            let mut row = String::new();
+            write!(row, "| {cell} |").unwrap();
+            assert_safe(&row);
+            let mut plain = cell.replace("\\|", "");
+            assert!(!plain.contains('|'));
+            // All but the fences is code: no run of backticks is as long as them.
+            let fence = plain.len() - plain.trim_start_matches('`').len();
+            assert!(plain.starts_with(&"`".repeat(fence)) && plain.ends_with(&"`".repeat(fence)));
+            plain = plain[fence..plain.len() - fence].to_owned();
+            assert!(plain.split(|c| c != '`').all(|run| run.len() != fence));
         }
     }
 }

@@ -1,25 +1,26 @@
 //! Tables in the style of kubectl.
 
-use std::fmt::Write as _;
+use crate::escape::{bounded_cell, escape_control};
 
-/// Formats rows in aligned columns below column headings.
+/// Formats rows in aligned columns below column headings. Cells are untrusted text.
 pub fn table<const N: usize>(header: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let rows = rows.map(|row| row.map(|cell| escape_control(&bounded_cell(&cell)).into_owned()));
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned))
         .chain(rows)
         .collect();
+    let width = |cell: &String| cell.chars().count();
     let mut widths = [0_usize; N];
     for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+        for (max, cell) in widths.iter_mut().zip(row) {
+            *max = (*max).max(width(cell));
         }
     }
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(widths);
-        let cells = cells.map(|(cell, width)| format!("{cell:width$}   "));
-        let line = cells.collect::<Vec<_>>().concat();
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().zip(widths).map(|(cell, max)| {
+            let padding = " ".repeat(max.saturating_sub(width(cell)));
+            format!("{cell}{padding}   ")
+        });
+        format!("{}\n", cells.collect::<String>().trim_end())
+    });
+    lines.collect()
 }

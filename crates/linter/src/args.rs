@@ -112,7 +112,7 @@ pub struct ManifestArgs {
     #[command(flatten)]
     pub(crate) user: ImpersonationArgs,
     #[command(flatten)]
-    pub(crate) evaluation: EvaluationArgs,
+    pub evaluation: EvaluationArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -178,7 +178,7 @@ pub struct EvaluationArgs {
         default_value = "text",
         help_heading = "Output"
     )]
-    pub(crate) output: Output,
+    pub output: Output,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -11,6 +11,7 @@ use std::thread;
 
 use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind};
 use managed_by_console::exit::CliError;
+use managed_by_console::format::single_line;
 use managed_by_console::input::{Input, LFS_POINTER, is_lfs_pointer};
 
 use crate::files::FileSelector;
@@ -70,7 +71,7 @@ impl Location {
             return Ok(output.stdout);
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        let text = text.trim().trim_start_matches("fatal: ");
+        let text = single_line(text.trim_start_matches("fatal: "));
         Err(CliError::Error(format!("git: {text}")))
     }
 

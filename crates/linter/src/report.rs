@@ -16,7 +16,7 @@ use crate::result::{LocatedFinding, RequestResult, unchecked_id, unchecked_level
 /// The command, as the user types it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ReportKind {
+pub enum ReportKind {
     #[default]
     Lint,
     Diff,

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use managed_by_console::escape::escape_control;
+use managed_by_console::escape::{
+    escape_control, escape_values, json_document, markdown_cell, markdown_code,
+};
 use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::format::{number, pluralize};
 use managed_by_console::stderr;
@@ -111,14 +113,15 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.output {
         StatusOutput::Json => {
-            serde_json::to_writer_pretty(&mut out, &report.json()).map_err(io::Error::from)?;
-            writeln!(out)?;
+            writeln!(out, "{}", json_document(&report.json()))?;
         }
         StatusOutput::Yaml => {
             if args.watch {
                 writeln!(out, "---")?;
             }
-            let yaml = serde_yaml_ng::to_string(&report.json());
+            let mut json = report.json();
+            escape_values(&mut json);
+            let yaml = serde_yaml_ng::to_string(&json);
             let yaml = yaml.map_err(|e| CliError::Error(e.to_string()))?;
             out.write_all(yaml.as_bytes())?;
         }
@@ -144,7 +147,8 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
         resource, reason, ..
     } in &report.unchecked
     {
-        stderr!("unchecked: {}: {reason}\n", escape_control(resource));
+        let (resource, reason) = (escape_control(resource), escape_control(reason));
+        stderr!("unchecked: {resource}: {reason}\n");
     }
     if args.is_table() && !quiet && !report.has_name {
         stderr!("{}\n", report.summary());
@@ -187,7 +191,6 @@ fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArg
             row.reason.clone(),
             row.action.clone(),
         ]
-        .map(|cell| escape_control(&cell).into_owned())
     });
     let header = [
         "NAMESPACE",
@@ -222,11 +225,8 @@ fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArg
 
 /// Formats one workload as a tree, with the objects that it depends on.
 fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
-    let mut text = String::new();
     let created = report.age(row.created);
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        text,
+    let mut lines = vec![format!(
         "{} {}   {}, {created} old, run by {}",
         row.object.kind,
         row.object.namespaced_name(),
@@ -236,39 +236,30 @@ fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
         } else {
             "its built-in controller"
         },
-    );
+    )];
     let last = row.chain.len();
-    for (index, link) in row.chain.iter().enumerate() {
+    lines.extend(row.chain.iter().enumerate().map(|(index, link)| {
         let branch = if index.saturating_add(1) == last {
             "└─"
         } else {
             "├─"
         };
-        let _ = writeln!(
-            text,
-            "{branch} {} {}   {}",
-            link.kind, link.name, link.state
-        );
-    }
+        format!("{branch} {} {}   {}", link.kind, link.name, link.state)
+    }));
     let write = match &row.last_status_write {
         Some(write) => format!("{} ago by {}", report.age(Some(write.time)), write.manager),
         None => "<none>".to_owned(),
     };
-    let _ = writeln!(text, "last status write: {write}");
+    lines.push(format!("last status write: {write}"));
     let colon = if row.reason.is_empty() { "" } else { ": " };
-    let _ = writeln!(text, "{}{colon}{}", row.verdict.as_str(), row.reason);
+    lines.push(format!("{}{colon}{}", row.verdict.as_str(), row.reason));
     if !row.action.is_empty() {
-        let _ = writeln!(text, "to do: {}", row.action);
+        lines.push(format!("to do: {}", row.action));
     }
-    let lines: Vec<_> = text.lines().map(escape_control).collect();
-    format!(
-        "{}
-",
-        lines.join(
-            "
-"
-        )
-    )
+    let lines = lines
+        .iter()
+        .map(|line| format!("{}\n", escape_control(line)));
+    lines.collect()
 }
 
 /// Formats the problems and the totals, for the page of a CI job.
@@ -287,14 +278,18 @@ fn markdown(report: &StatusReport) -> String {
             row.reason.clone(),
             row.action.clone(),
         ];
-        let cells = cells.map(|cell| escape_control(&cell).replace('|', "\\|"));
+        let cells = cells.map(|cell| match &*cell {
+            "" => cell,
+            cell => markdown_cell(cell),
+        });
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     for unread in &report.unchecked {
         let _ = write!(
             text,
-            "\nUnchecked: `{}`: {}\n",
-            unread.resource, unread.reason
+            "\nUnchecked: {}: {}\n",
+            markdown_code(&unread.resource),
+            markdown_code(&unread.reason)
         );
     }
     text

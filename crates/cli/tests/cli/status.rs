@@ -222,7 +222,7 @@ fn all_formats_show_all_pages() {
             .contains("kubectl patch -n team-mk jobs.batch/a-noqueue --type=merge -p '{")
     );
     let markdown = run(&responses, &["-A", "-o", "markdown"]);
-    assert_eq!(text(&markdown.stdout).matches("| Job team-mk/").count(), 5);
+    assert_eq!(text(&markdown.stdout).matches("| `Job team-mk/").count(), 5);
 }
 
 #[test]

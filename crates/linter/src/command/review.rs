@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use managed_by::{AdmissionRequest, Decision, DecodeError, Evaluation, Finding, Verdict};
 use managed_by_console::diagnostic::{Diagnostic, locate};
+use managed_by_console::escape::{json_document, json_line};
 use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::format::set;
 use managed_by_console::input::Input;
@@ -108,13 +109,13 @@ fn write_responses(responses: &[Value], format: Output) -> io::Result<()> {
     match (format, responses) {
         (Output::Ndjson, responses) => {
             for response in responses {
-                writeln!(out, "{response}")?;
+                writeln!(out, "{}", json_line(response))?;
             }
             Ok(())
         }
         (_, []) => Ok(()),
-        (_, [response]) => writeln!(out, "{response:#}"),
-        (_, responses) => writeln!(out, "{:#}", json!(responses)),
+        (_, [response]) => writeln!(out, "{}", json_document(response)),
+        (_, responses) => writeln!(out, "{}", json_document(&responses)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use managed_by_console::diagnostic::Level;
-use managed_by_console::escape::escape_control;
+use managed_by_console::escape::{escape_control, json_document};
 use serde_json::{Value, json};
 
 use crate::report::Report;
@@ -41,7 +41,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         })
     });
     let violations: Vec<Value> = violations.collect();
-    writeln!(out, "{:#}", Value::from(violations))
+    writeln!(out, "{}", json_document(&violations))
 }
 
 /// Returns the FNV-1a hash, which is stable across versions.

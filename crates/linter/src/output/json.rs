@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use managed_by::{Decision, Evaluation, ReleaseDecisions, Verdict};
 use managed_by_console::diagnostic::{Level, Span};
+use managed_by_console::escape::{json_document, json_line};
 use managed_by_console::format::{pluralize, set};
 use managed_by_offline::RecordPosition;
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         set(&mut document, "created", json!(report.created));
         set(&mut document, "deleted", json!(report.deleted));
     }
-    writeln!(out, "{document:#}")
+    writeln!(out, "{}", json_document(&document))
 }
 
 /// Prints the results of a report as JSON lines.
@@ -58,7 +59,7 @@ pub(crate) fn write_line(
     let mut value = json!(value);
     set(&mut value, "type", kind.into());
     set(&mut value, "format", FORMAT.into());
-    writeln!(out, "{value}")
+    writeln!(out, "{}", json_line(&value))
 }
 
 fn summary(report: &Report) -> Value {
@@ -111,7 +112,7 @@ pub(crate) fn write_replay(
         "errors": summary.errors,
     });
     if is_document {
-        writeln!(out, "{value:#}")
+        writeln!(out, "{}", json_document(&value))
     } else {
         write_line(out, "summary", value)
     }

@@ -10,6 +10,7 @@ pub(crate) mod writers;
 
 use std::io::{self, BufWriter, Write};
 
+use managed_by_console::diagnostic::Diagnostic;
 use managed_by_console::escape::escape_control;
 use managed_by_console::exit::CliError;
 use managed_by_console::print::{nothing_evaluated_level, print_diagnostics};
@@ -101,6 +102,23 @@ impl ResultPrinter {
         }
         Ok(())
     }
+}
+
+/// Prints an error that stopped a command as a report, because an empty file is none.
+///
+/// # Errors
+/// Returns an error if the report cannot be written.
+pub fn print_fatal(kind: ReportKind, format: Output, error: &CliError) -> io::Result<()> {
+    let diagnostics = match error {
+        CliError::BrokenPipe => return Ok(()),
+        CliError::Error(text) => vec![Diagnostic::of_file(&".".into(), &**text)],
+        CliError::Diagnostics(diagnostics) => diagnostics.clone(),
+    };
+    ResultPrinter::new(format).print_rest(&mut Report {
+        kind,
+        diagnostics,
+        ..Report::default()
+    })
 }
 
 /// Prints a report on standard output, and diagnostics on standard error.

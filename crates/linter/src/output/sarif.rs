@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use managed_by::{Enforcement, UncheckedReason, rules};
 use managed_by_console::diagnostic::{DiagnosticKind, Span};
-use managed_by_console::format::set;
-use managed_by_console::format::single_line;
+use managed_by_console::escape::json_document;
+use managed_by_console::format::{set, single_line};
 use serde_json::{Value, json};
 
 use crate::report::{Annotation, Report};
@@ -51,7 +51,7 @@ const START: &str = r#"{
 
 /// Formats a value whose first line is indented already.
 fn indented(value: &Value, columns: usize) -> String {
-    format!("{value:#}").replace('\n', &format!("\n{:columns$}", ""))
+    json_document(value).replace('\n', &format!("\n{:columns$}", ""))
 }
 
 /// Prints the diagnostics of a report, and the end of the document.
