@@ -10,7 +10,8 @@ use std::thread::{self, JoinHandle};
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
 use managed_by_offline::{
-    SourceDocument, Unwrapper, complete_len, next_start, received_time, split_documents,
+    SourceDocument, Unwrapper, complete_len, embedded_events, next_start, received_time,
+    split_documents,
 };
 use serde::de::IgnoredAny;
 
@@ -238,13 +239,26 @@ impl Source {
             }
             let address = document.bytes.as_ptr().addr();
             let start = address.saturating_sub(piece.as_ptr().addr());
-            let entry = DocumentRange {
-                piece: Arc::clone(&piece),
-                range: start..start.saturating_add(document.bytes.len()),
-                source: document.source,
-                lines_before: document.lines_before,
+            let range = start..start.saturating_add(document.bytes.len());
+            let mut add = |piece: Arc<Vec<u8>>, range| {
+                let entry = DocumentRange {
+                    piece,
+                    range,
+                    source: document.source,
+                    lines_before: document.lines_before,
+                };
+                self.documents.push_back((self.time.clone(), entry));
             };
-            self.documents.push_back((self.time.clone(), entry));
+            // Embedded events are at the line of the document.
+            match embedded_events(document.bytes) {
+                None => add(Arc::clone(&piece), range),
+                Some(events) => {
+                    let events = events.split(|byte| *byte == b'\n');
+                    for event in events.filter(|event| !event.is_empty()) {
+                        add(Arc::new(event.to_vec()), 0..event.len());
+                    }
+                }
+            }
         }
         self.lines = self.lines.saturating_add(lines);
         error

@@ -27,7 +27,8 @@
 //! ```
 
 pub mod document;
-pub mod evaluator;
+pub mod embedded;
+mod evaluator;
 mod json;
 pub mod manifest;
 mod object_ref;
@@ -47,6 +48,7 @@ mod text;
 mod unwrapper;
 
 pub use document::{Document, ValueLocation};
+pub use embedded::embedded_events;
 pub use evaluator::Evaluator;
 pub use operation::Operation;
 pub use path::Path;

@@ -180,6 +180,10 @@ impl Format {
 
 /// Returns true if text starts with the name of a node and an object. The name may be longer than the text.
 fn starts_with_node(text: &[u8]) -> bool {
+    // `kubectl logs --prefix` prints `[pod/POD/CONTAINER] {...}`.
+    if text.starts_with(b"[pod/") {
+        return true;
+    }
     let is_in_name = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
     let len = text.iter().take_while(|byte| is_in_name(byte)).count();
     let (name, rest) = text.split_at_checked(len).unwrap_or_default();
@@ -280,6 +284,10 @@ mod tests {
             ),
             (
                 format!("master-0 {event}\nip-10-0-131-190.us-east-2.compute.internal {event}\n"),
+                format!("{event}\n{event}\n"),
+            ),
+            (
+                format!("[pod/kube-apiserver-a/kube-apiserver] {event}\n[pod/kube-apiserver-b/kube-apiserver] {event}\n"),
                 format!("{event}\n{event}\n"),
             ),
             (
