@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
@@ -11,6 +12,7 @@ use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
 
 use crate::args::DirectoryArgs;
+use crate::git;
 use crate::kustomize::Patches;
 
 /// File name extensions of manifests.
@@ -75,16 +77,25 @@ impl FileSelector {
         !(self.excludes_arguments && self.is_excluded(path))
     }
 
-    /// Returns true if a relative path in a directory names a manifest that is not hidden.
-    pub(crate) fn is_manifest(path: &Path) -> bool {
-        let mut names = path.iter().map(OsStr::as_encoded_bytes);
-        let is_hidden = names.any(|name| name.starts_with(b".") || name == b"node_modules");
-        let extension = path.extension().and_then(OsStr::to_str);
-        !is_hidden && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    /// Returns true if a relative path in a directory names a manifest. A hidden one, such as in `.tekton`, must look like one, because
+    /// editors and other tools keep files in YAML and JSON there.
+    pub(crate) fn is_manifest(relative: &Path, file: &Path) -> bool {
+        let mut names = relative.iter().map(OsStr::as_encoded_bytes);
+        let is_skipped = names.any(|name| name == b".git" || name == b"node_modules");
+        let mut names = relative.iter().map(OsStr::as_encoded_bytes);
+        let is_hidden = names.any(|name| name.starts_with(b"."));
+        let extension = relative.extension().and_then(OsStr::to_str);
+        let has_object = || {
+            let text = fs::read(file).unwrap_or_default();
+            !file.is_file() || memchr::memmem::find(&text, b"apiVersion").is_some()
+        };
+        !is_skipped
+            && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+            && (!is_hidden || has_object())
     }
 
-    /// Returns the files at paths. Directories are read recursively, sorted by name, without hidden files, `.gitignore` and
-    /// `.ignore` matches, and `node_modules`. A directory without manifests is an error.
+    /// Returns the files at paths. Directories are read recursively, sorted by name, without `node_modules`, matches of
+    /// `.ignore`, and those of `.gitignore` that git does not track. A directory without manifests is an error.
     pub(crate) fn files(&self, paths: &[PathBuf]) -> Vec<Input> {
         let mut files = Vec::new();
         for path in paths {
@@ -112,11 +123,15 @@ impl FileSelector {
         let selector = self.clone();
         let walk = WalkBuilder::new(directory)
             .standard_filters(!self.includes_ignored)
-            .hidden(true)
+            .hidden(false)
             .require_git(false)
             .filter_entry(move |entry| {
-                let is_skipped =
-                    || entry.file_name() == "node_modules" || selector.is_excluded(entry.path());
+                let is_skipped = || {
+                    [".git", "node_modules"]
+                        .iter()
+                        .any(|name| entry.file_name() == *name)
+                        || selector.is_excluded(entry.path())
+                };
                 entry.depth() == 0 || !is_skipped()
             })
             .sort_by_file_name(Ord::cmp)
@@ -135,7 +150,7 @@ impl FileSelector {
             let relative = path.strip_prefix(directory).unwrap_or(path);
             // Do not follow links to directories, because they may form a cycle.
             let is_directory = entry.file_type().is_none_or(|kind| kind.is_dir()) || path.is_dir();
-            if is_directory || !Self::is_manifest(relative) {
+            if is_directory || !Self::is_manifest(relative, path) {
                 continue;
             }
             let input = Input::in_directory(path);
@@ -147,6 +162,15 @@ impl FileSelector {
             } else {
                 input
             });
+        }
+        if !self.includes_ignored {
+            let tracked = git::tracked_but_ignored(directory).into_iter();
+            let tracked = tracked.filter(|relative| {
+                let path = directory.join(relative);
+                path.is_file() && Self::is_manifest(relative, &path) && !self.is_excluded(&path)
+            });
+            let tracked = tracked.map(|relative| Input::in_directory(&directory.join(relative)));
+            files.extend(tracked);
         }
         files
     }

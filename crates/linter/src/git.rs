@@ -273,6 +273,24 @@ impl<'o> Change<'o> {
     }
 }
 
+/// Returns the files in a directory that git tracks although `.gitignore` matches them, relative to it. Without git, there are none.
+pub(crate) fn tracked_but_ignored(directory: &Path) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(directory);
+    git.args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--ignored",
+        "--exclude-standard",
+    ]);
+    let listed = Location::run(git).unwrap_or_default();
+    let names = listed
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    names.map(|name| bytes_to_path(name).to_owned()).collect()
+}
+
 /// Returns the files at paths that differ between a commit and the working tree: files, or the manifests in directories. Tracked
 /// files are included even if `.gitignore` matches them, or if a sparse checkout does not write them.
 ///
@@ -349,7 +367,7 @@ fn add_changes(
         let is_selected = if relative.as_os_str().is_empty() {
             selector.includes_argument(&change.file)
         } else {
-            let is_manifest = FileSelector::is_manifest(relative);
+            let is_manifest = FileSelector::is_manifest(relative, &change.file);
             let may_have_manifests = change.file.is_dir() || other_type == Some(NESTED_REPOSITORY);
             (is_manifest || may_have_manifests) && !selector.is_excluded(&change.file)
         };
