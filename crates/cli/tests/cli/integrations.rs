@@ -109,11 +109,11 @@ fn pre_commit_runs_the_hook() {
     assert_eq!(code, 0, "{text}");
 }
 
-/// Returns the Job of the README, with its typo.
+/// Returns the Job of the tutorial, with its typo.
 fn typo() -> String {
-    let readme = fs::read_to_string(root("README.md")).unwrap();
-    let manifest = readme.split("cat > pi.yaml <<EOF\n").nth(1).unwrap();
-    let manifest = manifest.split("EOF\n").next().unwrap();
+    let page = fs::read_to_string(root("docs/tutorials/first-policy.md")).unwrap();
+    let manifest = page.split("   # pi.yaml\n").nth(1).unwrap();
+    let manifest = manifest.split("   ```\n").next().unwrap();
     assert!(manifest.contains("multikeue"), "{manifest}");
     manifest.to_owned()
 }
@@ -300,7 +300,7 @@ fn action_validates_its_inputs() {
 
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn github_recipe_fails_for_the_typo_of_the_readme() {
+fn github_recipe_fails_for_the_typo_of_the_tutorial() {
     let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
     let args = page.split("args: lint").nth(1).unwrap();
     let args = format!("lint{}", args.lines().next().unwrap());
@@ -315,7 +315,7 @@ fn github_recipe_fails_for_the_typo_of_the_readme() {
     assert_eq!(action.step("Install managed-by").code, 0);
     let ran = action.step("Run managed-by");
     assert_eq!(ran.code, 1, "{}", ran.text);
-    let annotation = "::error file=manifests/job.yaml,line=7";
+    let annotation = "::error file=manifests/job.yaml,line=9";
     assert!(ran.text.contains(annotation), "{}", ran.text);
 }
 

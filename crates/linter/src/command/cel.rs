@@ -116,12 +116,15 @@ mod tests {
     /// The chart has the same limits.
     #[test]
     fn limits_match_the_template() {
-        let path = "charts/managed-by-policy/templates/validating-admission-policy.yaml";
-        let template = managed_by_testing::read(path).unwrap();
-        for limit in [
-            format!("gt $size {MAX_SIZE} "),
-            format!("path.size() > {MAX_PATH} ?"),
+        for (name, limit) in [
+            (
+                "validating-admission-policy.yaml",
+                format!("gt $size {MAX_SIZE} "),
+            ),
+            ("_conditions.tpl", format!("range until {MAX_PATH} ")),
         ] {
+            let path = format!("charts/managed-by-policy/templates/{name}");
+            let template = managed_by_testing::read(&path).unwrap();
             assert!(template.contains(&limit), "{path}: no {limit:?}");
         }
     }
