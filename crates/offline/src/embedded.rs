@@ -1,6 +1,6 @@
 //! Finds audit events inside the JSON of log services: as objects, or as JSON in texts.
 
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 
 /// What kube-apiserver writes first in an event, which is then not embedded.
 const EVENT_STARTS: [&[u8]; 2] = [b"{\"kind\":\"Event\"", b"{\"kind\":\"EventList\""];
@@ -12,12 +12,14 @@ pub fn embedded_events(document: &[u8]) -> Option<Vec<u8>> {
     if is_event || memchr::memmem::find(document, b"audit.k8s.io/").is_none() {
         return None;
     }
-    let value: Value = serde_json::from_slice(document).ok()?;
-    if is_audit(&value) {
+    // Firehose writes no line ends between objects.
+    let values = Deserializer::from_slice(document).into_iter::<Value>();
+    let values: Vec<_> = values.collect::<Result<_, _>>().ok()?;
+    if values.iter().all(is_audit) {
         return None;
     }
     let mut events = Vec::new();
-    add(&value, &mut events);
+    values.iter().for_each(|value| add(value, &mut events));
     (!events.is_empty()).then_some(events)
 }
 
