@@ -19,7 +19,9 @@ pub fn embedded_events(document: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut events = Vec::new();
-    values.iter().for_each(|value| add(value, &mut events));
+    for value in &values {
+        add(value, &mut events);
+    }
     (!events.is_empty()).then_some(events)
 }
 
