@@ -82,7 +82,7 @@ assert_metadata() {
     metadata=$ROOT/$folder/metadata.yml
     [ $folder = pods ] || metadata=$ROOT/policy-metadata.yml
     kwctl scaffold artifacthub --metadata-path "$metadata" --questions-path "$ROOT/$folder/questions-ui.yml" --output made.yml
-    assert_same "$ROOT/$folder/artifacthub-pkg.yml" made.yml 'del(.createdAt, .install) | .links[0].url |= sub("/pods-policy.wasm$"; "/policy.wasm")'
+    assert_same "$ROOT/$folder/artifacthub-pkg.yml" made.yml 'del(.createdAt, .install, .recommendations) | .links[0].url |= sub("/pods-policy.wasm$"; "/policy.wasm")'
   done
 }
 

@@ -27,7 +27,8 @@ const FUNCTIONS = ["diff", "explain", "kinds", "lint", "releaseRange", "releases
 const MESSAGE = imported.review(CHANGED).message;
 
 /** Size limits of the module, uncompressed and compressed. */
-const LIMITS = { bytes: 592 * 1024, brotli: 212 * 1024 };
+// The table of the fields of a Job's spec, which `diff` reads, is 14 KB of them.
+const LIMITS = { bytes: 624 * 1024, brotli: 220 * 1024 };
 
 test("the module has the recorded size and stays within the limits", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));
