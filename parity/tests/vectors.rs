@@ -87,7 +87,8 @@ fn library_matches_upstream() {
     assert_eq!(silent, [""; 0], "rules without a vector");
 }
 
-/// What the library accepts, kube-apiserver accepts; what it denies, kube-apiserver denies with the same text. The rest is unchecked.
+/// kube-apiserver accepts each change that the library accepts, and denies with the same text each one that the library denies. The
+/// rest is unchecked.
 #[test]
 fn changes_of_specs_match_upstream_or_are_unchecked() {
     let mut counts = change::Counts::default();

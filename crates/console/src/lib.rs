@@ -1,4 +1,4 @@
-//! What the commands share: input, settings, diagnostics, and text that is safe to print.
+//! Shared parts of the commands: input, settings, diagnostics, and text that is safe to print.
 
 #![expect(clippy::missing_errors_doc, reason = "the error says what failed")]
 

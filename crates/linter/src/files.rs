@@ -12,8 +12,8 @@ use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
 
 use crate::args::DirectoryArgs;
-use crate::git;
 use crate::kustomize::Patches;
+use crate::tracked::tracked_but_ignored;
 
 /// File name extensions of manifests.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
@@ -95,7 +95,7 @@ impl FileSelector {
     }
 
     /// Returns the files at paths. Directories are read recursively, sorted by name, without `node_modules`, matches of
-    /// `.ignore`, and those of `.gitignore` that git does not track. A directory without manifests is an error.
+    /// `.ignore`, and matches of `.gitignore` that git does not track. A directory without manifests is an error.
     pub(crate) fn files(&self, paths: &[PathBuf]) -> Vec<Input> {
         let mut files = Vec::new();
         for path in paths {
@@ -164,7 +164,7 @@ impl FileSelector {
             });
         }
         if !self.includes_ignored {
-            let tracked = git::tracked_but_ignored(directory).into_iter();
+            let tracked = tracked_but_ignored(directory).into_iter();
             let tracked = tracked.filter(|relative| {
                 let path = directory.join(relative);
                 path.is_file() && Self::is_manifest(relative, &path) && !self.is_excluded(&path)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,6 +16,7 @@ use managed_by_console::input::{Input, LFS_POINTER, is_lfs_pointer};
 
 use crate::files::FileSelector;
 use crate::kustomize::Patches;
+use crate::tracked::bytes_to_path;
 
 /// Two sides of a comparison.
 #[derive(Default)]
@@ -273,24 +274,6 @@ impl<'o> Change<'o> {
     }
 }
 
-/// Returns the files in a directory that git tracks although `.gitignore` matches them, relative to it. Without git, there are none.
-pub(crate) fn tracked_but_ignored(directory: &Path) -> Vec<PathBuf> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(directory);
-    git.args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--ignored",
-        "--exclude-standard",
-    ]);
-    let listed = Location::run(git).unwrap_or_default();
-    let names = listed
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty());
-    names.map(|name| bytes_to_path(name).to_owned()).collect()
-}
-
 /// Returns the files at paths that differ between a commit and the working tree: files, or the manifests in directories. Tracked
 /// files are included even if `.gitignore` matches them, or if a sparse checkout does not write them.
 ///
@@ -453,16 +436,4 @@ fn add_contents(
         }
     }
     Ok(())
-}
-
-/// Converts a name to a path; names need not be UTF-8.
-#[cfg(unix)]
-fn bytes_to_path(name: &[u8]) -> &Path {
-    use std::os::unix::ffi::OsStrExt as _;
-    Path::new(OsStr::from_bytes(name))
-}
-
-#[cfg(not(unix))]
-fn bytes_to_path(name: &[u8]) -> &Path {
-    Path::new(OsStr::new(std::str::from_utf8(name).unwrap_or_default()))
 }

@@ -17,3 +17,4 @@ mod recording;
 pub mod report;
 mod result;
 mod suppression;
+mod tracked;

@@ -2,7 +2,7 @@
 
 use serde_json::{Deserializer, Value};
 
-/// What kube-apiserver writes first in an event, which is then not embedded.
+/// Beginnings of an event in kube-apiserver's log. A document with one of them is not embedded.
 const EVENT_STARTS: [&[u8]; 2] = [b"{\"kind\":\"Event\"", b"{\"kind\":\"EventList\""];
 
 /// Returns the audit events, one per line, that a document contains anywhere but at the top: in arrays, in members, and as JSON in texts,

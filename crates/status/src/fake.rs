@@ -50,7 +50,7 @@ pub(crate) struct Cluster {
     pub(crate) args: Vec<String>,
 }
 
-/// What a run of `status` did.
+/// Result of a run of `status`.
 pub(crate) struct Run {
     pub(crate) report: Result<StatusReport, CliError>,
     /// Paths of the requests.

@@ -116,7 +116,7 @@ struct Reader<'r> {
     namespace: Option<String>,
 }
 
-/// What a cluster serves.
+/// Resources that a cluster serves.
 struct Discovery {
     /// Resources with workloads.
     resources: Vec<Resource>,

@@ -68,7 +68,7 @@ fn find(
         let action = format!("find the writer in the audit log, then delete and recreate {name}");
         return StatusFinding::new(Contradicting, state, text).action(action);
     }
-    // Whoever wrote the outcome, nobody needs to act any more.
+    // The outcome is final, so it does not matter which client wrote it.
     if object.outcome.is_some() {
         return StatusFinding::new(Finished, state, "");
     }
