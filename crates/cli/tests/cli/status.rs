@@ -15,6 +15,8 @@ use tempfile::TempDir;
 use crate::formats::{CLI_SCHEMA, check};
 
 const LEASES: &str = "/apis/coordination.k8s.io/v1/leases";
+/// Shortly after the recording, because a workload that waits becomes stalled.
+const NOW: &str = "Sat, 28 Nov 2026 06:15:00 GMT";
 const KUEUE: &str = "/apis/kueue.x-k8s.io/v1beta2";
 
 /// Responses by path, each with its code. A list is served in pages of two objects.
@@ -160,7 +162,7 @@ fn serve(connection: TcpStream, responses: &Responses, writes: &Mutex<Vec<Write>
         let (code, response) = responses.get(&key).unwrap_or(default);
         let body = page(response.clone(), query).to_string();
         let head = format!(
-            "HTTP/1.1 {code} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "HTTP/1.1 {code} -\r\ndate: {NOW}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         if stream.write_all((head + &body).as_bytes()).is_err() {
