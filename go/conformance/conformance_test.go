@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
 )
 
 // write writes a file in a directory of the test, and returns its name.
@@ -22,9 +25,9 @@ cat > /dev/null
 cat <<'JSON'
 {"releases": ["1.35", "1.36.1", "1.36"], "deniedBy": ["1.36.1"], "rejectedWrites": 0, "unfinished": 0,
  "profiles": [{"profile": "Core", "exercisedIn": ["1.35", "1.36.1"], "missing": [{"id": "start"}]}],
- "deniedObjects": [{"object": "Job.batch team-a/run-fail", "writes": [{"denials": []},
+ "deniedObjects": [{"object": "Job.batch team-a/x7", "writes": [{"denials": []},
    {"denials": [{"rule": "r", "releases": ["1.36.1"], "message": "m"}]}, {"denials": [{"rule": "r", "releases": ["1.36.1"], "message": "m"}]},
-   {"rejected": {"message": "Job.batch \"run-fail\" is invalid: {\"a\": {}}: immutable"}, "repeated": 2, "denials": []}]}]}
+   {"rejected": {"message": "Job.batch \"x7\" is invalid: {\"a\": {}}: immutable"}, "repeated": 2, "denials": []}]}]}
 JSON
 exit 1
 `)
@@ -32,7 +35,8 @@ exit 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := result.testReport(Core, "run", true)
+	jobs := map[string]*job{"x7": {name: "fail"}}
+	report := result.testReport(Core, jobs, true)
 	if report.Result != Partial || report.ConformsTo != "1.35" || strings.Join(report.Missing, ",") != "start" || len(report.Findings) != 2 {
 		t.Errorf("got %+v", report)
 	}
@@ -43,7 +47,7 @@ exit 1
 		t.Errorf("got %+v, want %+v", report.Findings[1], want)
 	}
 	result.RejectedWrites = 1
-	if report := result.testReport(Core, "run", true); report.Result != Failure || report.ConformsTo != "" {
+	if report := result.testReport(Core, jobs, true); report.Result != Failure || report.ConformsTo != "" {
 		t.Errorf("with a rejected write: got %+v", report)
 	}
 }
@@ -63,20 +67,56 @@ func TestProfileReport(t *testing.T) {
 	}
 }
 
-func TestAuditLogWithoutOtherWrites(t *testing.T) {
-	event := func(name, userAgent, code, stage string) string {
-		return `{"stage":"` + stage + `","userAgent":"` + userAgent + `","objectRef":{"resource":"jobs","apiGroup":"batch","namespace":"team-a","name":"` + name + `"},"responseStatus":{"code":` + code + `}}`
+func TestAuditLogWithoutOwnRejections(t *testing.T) {
+	event := func(id, code, stage string) string {
+		return `{"stage":"` + stage + `","auditID":"` + id + `","userAgent":"suite","objectRef":{"resource":"jobs","apiGroup":"batch","namespace":"team-a","name":"mine"},"responseStatus":{"code":` + code + `}}`
 	}
 	path := write(t, "audit.log", strings.Join([]string{
-		event("mine", "controller", "200", "ResponseComplete"), event("mine", "controller", "422", "ResponseComplete"),
-		event("mine", userAgent, "201", "RequestReceived"), event("mine", userAgent, "403", "ResponseComplete"),
+		event("1", "200", "ResponseComplete"), event("2", "422", "ResponseComplete"),
+		event("own", "201", "RequestReceived"), event("own", "403", "ResponseComplete"),
 		`{"objectRef":{"resource":"pods","namespace":"team-a","name":"mine"}}`, "not JSON", "",
 	}, "\n"))
-	records, err := readAuditLog(path, "team-a")
+	own := &ownRequests{}
+	own.ids.Store("own", nil)
+	records, err := readAuditLog(path, "team-a", own)
 	if err != nil || len(records) != 3 || countAccepted(records) != 1 {
 		t.Errorf("got %d records, %d accepted, %v", len(records), countAccepted(records), err)
 	}
-	if records, err := readAuditLog(path, "team-b"); err != nil || len(records) != 0 {
+	if records, err := readAuditLog(path, "team-b", own); err != nil || len(records) != 0 {
 		t.Errorf("got %d records, %v", len(records), err)
+	}
+}
+
+// TestOutcome checks what only extended features have. go/envtest runs controllers for the rest.
+func TestOutcome(t *testing.T) {
+	suspended := `"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Suspended","status":"True"}]`
+	failed := `"conditions":[{"type":"Failed","status":"True"}],"completedIndexes":"1,3-4","failedIndexes":"0,2"`
+	started := `"startTime":"2026-01-01T00:00:00Z"`
+	for _, test := range []struct {
+		name     string
+		statuses []string
+		want     string
+	}{
+		{"as expected", []string{"", started, suspended, started, failed}, ""},
+		{"never suspended", []string{"", started, failed}, "the Job was suspended 0 times, must be 1"},
+		{"suspended before the start", []string{suspended, started, failed}, "the Job was suspended 0 times, must be 1"},
+		{"another index", []string{"", started, suspended, strings.ReplaceAll(failed, "0,2", "0,1")}, `failedIndexes is "0,1", must be [0 2]`},
+		{"an index too few", []string{"", started, suspended, strings.ReplaceAll(failed, "3-4", "3")}, `completedIndexes is "1,3", must be [1 3 4]`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var watched []record
+			for _, status := range test.statuses {
+				line := `{"type":"MODIFIED","object":{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{},"status":{` + status + `}}}`
+				watched = append(watched, record{object: "x", line: []byte(line), at: time.Now()})
+			}
+			job := &job{object: "x", want: outcome{end: batchv1.JobFailed, suspended: 1, completed: []int{1, 3, 4}, failedIndexes: []int{0, 2}}}
+			var got []string
+			for _, finding := range job.check(&Options{}, watched) {
+				got = append(got, finding.Message)
+			}
+			if strings.Join(got, "; ") != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // evaluation is the JSON that `managed-by conformance` prints.
@@ -44,6 +45,12 @@ type evaluation struct {
 			} `json:"denials"`
 		} `json:"writes"`
 	} `json:"deniedObjects"`
+	Warnings []struct {
+		Rule   string `json:"rule"`
+		Title  string `json:"title"`
+		Writes int    `json:"writes"`
+		Object string `json:"object"`
+	} `json:"warnings"`
 	UnfinishedObjects []struct {
 		Object  string `json:"object"`
 		Problem string `json:"problem"`
@@ -52,7 +59,7 @@ type evaluation struct {
 
 // evaluate runs `managed-by conformance` on a recording.
 func evaluate(ctx context.Context, o *Options, recording []byte) (*evaluation, error) {
-	command := exec.CommandContext(ctx, o.Program, "conformance", "--no-config", "--output=json", "--kubernetes="+o.Releases, "--controller="+o.controller())
+	command := exec.CommandContext(ctx, o.Program, "conformance", "--no-config", "--output=json", "--allow-empty", "--kubernetes="+o.Releases, "--controller="+o.controller())
 	command.Stdin = bytes.NewReader(recording)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -62,8 +69,8 @@ func evaluate(ctx context.Context, o *Options, recording []byte) (*evaluation, e
 		return nil, err
 	}
 	result := &evaluation{}
-	if err := json.Unmarshal(output, result); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", command, err, &stderr)
+	if json.Unmarshal(output, result) != nil {
+		return nil, fmt.Errorf("%s printed no report: %s", o.Program, cmp.Or(strings.TrimSpace(stderr.String()), "and no error"))
 	}
 	if result.Skipped > 0 {
 		return nil, fmt.Errorf("the recording is incomplete: %s", &stderr)
@@ -74,10 +81,27 @@ func evaluate(ctx context.Context, o *Options, recording []byte) (*evaluation, e
 // objectDump matches an object in an error message of the API server.
 var objectDump = regexp.MustCompile(`(?s)\{.*\}`)
 
+// clean bounds a text that others wrote, without the objects and control characters in it.
+func clean(text string) string {
+	const limit = 500
+	text = strings.ToValidUTF8(objectDump.ReplaceAllString(text, "{...}"), "")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "..."
+	}
+	return text
+}
+
 // testReport returns the result of a test from the evaluation of its Jobs.
-func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestReport {
+func (e *evaluation) testReport(name string, jobs map[string]*job, rejectionsKnown bool) TestReport {
 	report := TestReport{Name: name, Result: Failure}
-	job := func(object string) string { return object[strings.Index(object, run+"-")+len(run)+1:] }
+	// An object is a kind, a namespace and a name.
+	job := func(object string) string { return jobs[object[strings.LastIndex(object, "/")+1:]].name }
 	limited := func(releases []string) Releases {
 		if len(releases) == len(e.Releases) {
 			return ""
@@ -89,7 +113,8 @@ func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestRepo
 		for _, write := range object.Writes {
 			switch {
 			case write.Rejected != nil:
-				finding := Finding{Type: "rejected", Job: job(object.Object), Count: 1 + write.Repeated, Message: objectDump.ReplaceAllString(strings.ReplaceAll(write.Rejected.Message, run+"-", ""), "{...}")}
+				_, object, _ := strings.Cut(object.Object, "/")
+				finding := Finding{Type: "rejected", Job: job(object), Count: 1 + write.Repeated, Message: clean(strings.ReplaceAll(write.Rejected.Message, object, job(object)))}
 				for _, denial := range write.Denials {
 					finding.Rule = denial.Rule
 					report.add(finding)
@@ -106,6 +131,9 @@ func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestRepo
 	}
 	for _, object := range e.UnfinishedObjects {
 		report.add(Finding{Type: "unfinished", Job: job(object.Object), Message: object.Problem})
+	}
+	for _, warning := range e.Warnings {
+		report.Warnings = append(report.Warnings, Finding{Type: "warning", Job: job(warning.Object), Rule: warning.Rule, Count: warning.Writes, Message: warning.Title})
 	}
 	for _, profile := range e.Profiles {
 		if profile.Profile != name {
@@ -133,6 +161,15 @@ func (e *evaluation) testReport(name, run string, rejectionsKnown bool) TestRepo
 
 func join(releases []string) Releases { return Releases(strings.Join(releases, ",")) }
 
+// fail adds findings that the evaluation of writes can't have.
+func (t *TestReport) fail(findings []Finding) {
+	for _, finding := range findings {
+		finding.Message = clean(finding.Message)
+		t.Findings = append(t.Findings, finding)
+		t.Result, t.ConformsTo = Failure, ""
+	}
+}
+
 // add adds a finding, or counts it if the test has it already.
 func (t *TestReport) add(finding Finding) {
 	for i := range t.Findings {
@@ -149,7 +186,7 @@ func (t *TestReport) add(finding Finding) {
 func profileReport(reports []TestReport) ProfileReport {
 	profile := ProfileReport{Name: "Job"}
 	extended := &ExtendedStatus{}
-	for _, test := range tests {
+	for _, test := range newTests(1) {
 		i := slices.IndexFunc(reports, func(report TestReport) bool { return report.Name == test.name })
 		switch {
 		case i >= 0 && test.name == Core:

@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"sync"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,14 +22,32 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// userAgent is the user agent of the suite's requests.
-const userAgent = "managed-by-conformance"
+// ownRequests contains the audit ids of the suite's requests. A user agent could be anyone's.
+type ownRequests struct{ ids sync.Map }
+
+// wrap returns a transport that records the ids.
+func (o *ownRequests) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err == nil {
+			o.ids.Store(response.Header.Get("Audit-Id"), nil)
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
 // record is a line of a recording: a watch event or an audit event.
 type record struct {
-	job      string
+	// object is the name of the Job.
+	object   string
 	line     []byte
 	accepted bool
+	// at is when an event of a watch arrived.
+	at time.Time
 }
 
 // countAccepted returns the number of accepted writes.
@@ -41,10 +62,10 @@ func countAccepted(records []record) int {
 }
 
 // linesOf returns the lines about the Jobs for which the filter returns true.
-func linesOf(records []record, filter func(job string) bool) []byte {
+func linesOf(records []record, filter func(object string) bool) []byte {
 	var lines bytes.Buffer
 	for _, record := range records {
-		if filter(record.job) {
+		if filter(record.object) {
 			lines.Write(record.line)
 			lines.WriteByte('\n')
 		}
@@ -79,7 +100,7 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 			case isObject && event.Type != watch.Bookmark:
 				// The object comes from JSON.
 				line, _ := json.Marshal(map[string]any{"type": event.Type, "object": object})
-				records = append(records, record{object.GetName(), line, true})
+				records = append(records, record{object.GetName(), line, true, time.Now()})
 			}
 		}
 	}()
@@ -91,7 +112,7 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 }
 
 // readAuditLog returns the audit events of the writes to Jobs in a namespace, without the suite's own requests that were rejected.
-func readAuditLog(path, namespace string) ([]record, error) {
+func readAuditLog(path, namespace string, own *ownRequests) ([]record, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -107,17 +128,18 @@ func readAuditLog(path, namespace string) ([]record, error) {
 			return nil, err
 		}
 		var event struct {
-			Stage, UserAgent string
-			ObjectRef        struct{ Resource, Namespace, Name, APIGroup string }
-			ResponseStatus   struct{ Code int }
+			AuditID, Stage string
+			ObjectRef      struct{ Resource, Namespace, Name, APIGroup string }
+			ResponseStatus struct{ Code int }
 		}
 		// Other lines are not about Jobs.
 		object := &event.ObjectRef
 		if json.Unmarshal(line, &event) != nil || object.APIGroup != batchv1.GroupName || object.Resource != "jobs" || object.Namespace != namespace {
 			continue
 		}
-		if accepted := event.ResponseStatus.Code < 300; accepted || event.UserAgent != userAgent {
-			records = append(records, record{object.Name, bytes.TrimSuffix(line, []byte("\n")), accepted && event.Stage == "ResponseComplete"})
+		_, isOwn := own.ids.Load(event.AuditID)
+		if accepted := event.ResponseStatus.Code < 300; accepted || !isOwn {
+			records = append(records, record{object: object.Name, line: bytes.TrimSuffix(line, []byte("\n")), accepted: accepted && event.Stage == "ResponseComplete"})
 		}
 	}
 }

@@ -2,6 +2,9 @@ package conformance
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -20,8 +23,10 @@ type Report struct {
 	Controller string `json:"controller"`
 	// KubernetesVersion is the version of the API server.
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// SuiteVersion is the version of `managed-by` that evaluated the writes.
+	// SuiteVersion is the version of `managed-by`, which evaluated the writes.
 	SuiteVersion string `json:"suiteVersion"`
+	// Run contains the options of the run. The same seed creates the same Jobs.
+	Run RunOptions `json:"run"`
 	// Releases are the evaluated releases of kube-apiserver. A release with a patch number is the last one with its rules.
 	Releases  Releases  `json:"releases"`
 	Recording Recording `json:"recording"`
@@ -47,12 +52,32 @@ type Implementation struct {
 	Contact []string `json:"contact"`
 }
 
-// Validate returns an error if a field is missing.
+// name matches the names of a report's file.
+var name = regexp.MustCompile(`^[\w.-]+$`)
+
+// Validate returns an error if a field is missing or invalid.
 func (i *Implementation) Validate() error {
 	if i.Organization == "" || i.Project == "" || i.URL == "" || i.Version == "" || len(i.Contact) == 0 {
 		return errors.New("a report needs the organization, project, url, version and contact of the implementation")
 	}
+	for _, value := range []string{i.Organization, i.Project, i.Version} {
+		if !name.MatchString(value) {
+			return fmt.Errorf("%q is not a file name", value)
+		}
+	}
+	if address, err := url.Parse(i.URL); err != nil || address.Scheme != "https" || address.String() != i.URL {
+		return fmt.Errorf("%q is not an https URL", i.URL)
+	}
 	return nil
+}
+
+// RunOptions determine the Jobs: the version of this module, and [Options].
+type RunOptions struct {
+	Version string            `json:"version"`
+	Seed    uint64            `json:"seed"`
+	Image   string            `json:"image"`
+	Timeout string            `json:"timeout"`
+	Labels  map[string]string `json:"labels,omitempty"`
 }
 
 // Recording describes the evaluated writes.
@@ -114,16 +139,20 @@ type TestReport struct {
 	Name   string `json:"name"`
 	Result Result `json:"result"`
 	// ConformsTo lists the releases with all the required transitions and rules, and without a denied write. It is empty if a write was
-	// rejected or a Job is unfinished.
+	// rejected, a Job is unfinished, or a finding is not about a denied write.
 	ConformsTo Releases `json:"conformsTo,omitempty"`
 	// Missing lists the ids of the transitions and rules of the profile that no write exercised in a release that has them.
 	Missing  []string  `json:"missing,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
+	// Warnings are writes that the API server accepts, although they are probably mistakes. They don't change the result.
+	Warnings []Finding `json:"warnings,omitempty"`
 }
 
 // Finding is a reason why a controller does not conform.
 type Finding struct {
-	// Type is "denied", "rejected", "unfinished", or "error" if the test could not make a request.
+	// Type is "denied", "rejected", "unfinished", "error" if the test could not make a request, or what is wrong with an accepted write:
+	// "outcome", "foreign" (a Job of another controller changed), "spec" (what the user wants changed), "late" (the status changed after the
+	// end), "deleted", "time" or "warning".
 	Type string `json:"type"`
 	// Job is the name of the Job in the test, such as "complete".
 	Job string `json:"job,omitempty"`

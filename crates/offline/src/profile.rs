@@ -16,7 +16,8 @@ pub struct Profile {
     pub title: &'static str,
     /// Transitions that the recording must contain.
     pub transitions: &'static [Transition],
-    /// Ids of the rules that writes must exercise, in the releases that have the rule.
+    /// Ids of the rules that writes must exercise, in the releases that have the rule. Rules about what a controller may leave out, such as
+    /// `ready` or counters that grow in several writes, are not among them.
     pub rules: &'static [&'static str],
 }
 
@@ -94,9 +95,6 @@ pub const PROFILES: &[Profile] = &[
             "job-status/complete-without-success-criteria-met",
             "job-status/finished-with-active-pods",
             "job-status/finished-without-start-time",
-            "job-status/ready-exceeds-active",
-            "job-status/failed-decreased",
-            "job-status/succeeded-decreased",
             "job-status/start-time-changed",
         ],
     },

@@ -46,13 +46,17 @@ func run(ctx context.Context) (bool, error) {
 	flag.StringVar(&o.Image, "image", "", "`image` with /bin/sh (default busybox:1.36)")
 	flag.DurationVar(&o.Timeout, "timeout", 0, "time for each Job (default 2m)")
 	output := flag.String("report-output", "", "`file` for the report (default: standard output)")
-	recordingOutput := flag.String("recording-output", "", "`file` for the recording")
+	flag.StringVar(&o.RecordingOutput, "recording-output", "", "`file` for the recording")
+	flag.Uint64Var(&o.Seed, "seed", 0, "the `number` of the Jobs (default: random)")
 	flag.StringVar(&o.Implementation.Organization, "organization", "", "organization of the implementation")
 	flag.StringVar(&o.Implementation.Project, "project", "", "project of the implementation")
 	flag.StringVar(&o.Implementation.URL, "url", "", "URL of the implementation")
 	flag.StringVar(&o.Implementation.Version, "version", "", "version of the implementation")
 	contact := flag.String("contact", "", "contacts of the implementation")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		return false, fmt.Errorf("unexpected argument %q: flags have the form --name=value", flag.Arg(0))
+	}
 
 	list := func(text string) []string {
 		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
@@ -61,6 +65,11 @@ func run(ctx context.Context) (bool, error) {
 	o.Log = func(format string, arguments ...any) { fmt.Fprintf(os.Stderr, format+"\n", arguments...) }
 	if *output != "" {
 		if err := o.Implementation.Validate(); err != nil {
+			return false, err
+		}
+	}
+	for _, name := range []string{*output, o.RecordingOutput} {
+		if err := writable(name); err != nil {
 			return false, err
 		}
 	}
@@ -79,18 +88,13 @@ func run(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	report, recording, err := conformance.Run(ctx, o)
+	report, _, err := conformance.Run(ctx, o)
 	if err != nil {
 		return false, err
 	}
 	text, err := yaml.Marshal(report)
 	if err != nil {
 		return false, err
-	}
-	if *recordingOutput != "" {
-		if err := os.WriteFile(*recordingOutput, recording, 0o600); err != nil {
-			return false, err
-		}
 	}
 	profile := &report.Profiles[0]
 	fmt.Fprintln(os.Stderr, profile.Summary)
@@ -100,4 +104,16 @@ func run(ctx context.Context) (bool, error) {
 		return conforms, err
 	}
 	return conforms, os.WriteFile(*output, text, 0o644)
+}
+
+// writable returns an error if a file can't be written, before a run that takes minutes.
+func writable(name string) error {
+	if name == "" {
+		return nil
+	}
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
