@@ -9,10 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -90,89 +88,6 @@ func TestCachedClient(t *testing.T) {
 	}
 }
 
-// TestRejectedByServer swallows a 422 of the API server. The test still fails.
-func TestRejectedByServer(t *testing.T) {
-	invalid := func() error {
-		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "pi", field.ErrorList{field.Required(field.NewPath("status", "x"), "from the server")})
-	}
-	strict := interceptor.Funcs{
-		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return invalid() },
-		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
-			return invalid()
-		},
-		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
-			return invalid()
-		},
-		SubResourceApply: func(context.Context, client.Client, string, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
-			return invalid()
-		},
-		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
-			return invalid()
-		},
-	}
-	stored := job()
-	// An apply without `active` removes the field, which a merge would keep.
-	stored.Status = batchv1.JobStatus{StartTime: &start, Active: 2, Ready: ptr[int32](1)}
-	for method, write := range map[string]func(c client.Client, obj *batchv1.Job) error{
-		"Status().Update": func(c client.Client, obj *batchv1.Job) error { return c.Status().Update(t.Context(), obj) },
-		"Update":          func(c client.Client, obj *batchv1.Job) error { return c.Update(t.Context(), obj) },
-		"Status().Patch": func(c client.Client, obj *batchv1.Job) error {
-			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"status":{"active":3}}`)))
-		},
-		"Status().Apply": func(c client.Client, _ *batchv1.Job) error {
-			status := applybatchv1.JobStatus().WithStartTime(start).WithReady(1)
-			return c.Status().Apply(t.Context(), applybatchv1.Job("pi", "default").WithStatus(status), client.FieldOwner("test"))
-		},
-		"Apply": func(c client.Client, _ *batchv1.Job) error {
-			return c.Apply(t.Context(), applybatchv1.Job("pi", "default").WithLabels(map[string]string{"a": "b"}), client.FieldOwner("test"))
-		},
-	} {
-		store := fake.NewClientBuilder().WithObjects(stored.DeepCopy()).Build()
-		r := recorded.New(t.Context())
-		c := managedbyclient.New(r, interceptor.NewClient(store, strict))
-		if err := write(c, get(t, store)); !apierrors.IsInvalid(err) {
-			t.Errorf("%s: got error %v, want the server's", method, err)
-		}
-		want := method + ` of Job default/pi: the API server denied the write: Job.batch "pi" is invalid: status.x: Required value: from the server`
-		if len(r.Failures) != 1 || !strings.Contains(r.Failures[0], want) {
-			t.Errorf("%s: got failures %q, want %q", method, r.Failures, want)
-		}
-	}
-}
-
-// TestIgnoredSpec changes the spec in writes of the status.
-func TestIgnoredSpec(t *testing.T) {
-	for method, write := range map[string]func(c client.Client, old, new *batchv1.Job) error{
-		"Update": func(c client.Client, _, new *batchv1.Job) error { return c.Status().Update(t.Context(), new) },
-		"Patch": func(c client.Client, old, new *batchv1.Job) error {
-			return c.Status().Patch(t.Context(), new, client.MergeFrom(old))
-		},
-	} {
-		for _, fails := range []bool{false, true} {
-			r := recorded.New(t.Context())
-			var options []managedbyclient.Option
-			if fails {
-				options = append(options, managedbytest.FailOnIgnoredChanges())
-			}
-			c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), options...)
-			old := get(t, c)
-			new := old.DeepCopy()
-			new.Spec.Suspend, new.Status.Active = ptr(true), 1
-			if err := write(c, old, new); err != nil {
-				t.Error(err)
-			}
-			want := "Status()." + method + " of Job default/pi: the changed spec is ignored: use " + method
-			found := r.Logs
-			if fails {
-				found = r.Failures
-			}
-			if len(r.Logs)+len(r.Failures) != 1 || len(found) != 1 || !strings.HasSuffix(found[0], want) {
-				t.Errorf("%s: logs %q, failures %q", method, r.Logs, r.Failures)
-			}
-		}
-	}
-}
-
 // TestWarningsAreVisible runs a passing test without -v, as go test does in the folder of a package.
 func TestWarningsAreVisible(t *testing.T) {
 	const variable = "WARNINGS=yes"
@@ -215,10 +130,6 @@ func TestAnotherObject(t *testing.T) {
 		text    string
 		fails   bool
 	}{
-		"update of a recreated object": {func(c client.Client, obj *batchv1.Job) error {
-			obj.UID, obj.Status.Ready = "2", ptr[int32](1)
-			return c.Status().Update(t.Context(), obj)
-		}, apierrors.IsConflict, `Operation cannot be fulfilled on jobs.batch "pi": Precondition failed: UID in precondition: 2, UID in object meta: 1`, false},
 		"patch of the UID": {func(c client.Client, obj *batchv1.Job) error {
 			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"2"},"status":{"ready":1}}`)))
 		}, apierrors.IsInvalid, `Job.batch "pi" is invalid: metadata.uid: Invalid value: "2": field is immutable`, true},

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,108 +37,6 @@ func job() *batchv1.Job {
 }
 
 var start = metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
-
-func TestWritesAreChecked(t *testing.T) {
-	status := func(change func(*batchv1.JobStatus), write func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
-		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
-			new := stored.DeepCopy()
-			change(&new.Status)
-			return write(ctx, c, stored, new)
-		}
-	}
-	good := func(s *batchv1.JobStatus) { s.StartTime, s.Active, s.Ready = &start, 1, ptr[int32](1) }
-	bad := func(s *batchv1.JobStatus) { s.StartTime, s.Active, s.Ready = &start, 1, ptr[int32](2) }
-	update := func(ctx context.Context, c client.Client, _, new *batchv1.Job) error {
-		return c.Status().Update(ctx, new)
-	}
-	updateOfBody := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
-		return c.Status().Update(ctx, old, client.WithSubResourceBody(new))
-	}
-	merge := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
-		return c.Status().Patch(ctx, new, client.MergeFrom(old))
-	}
-	strategic := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
-		return c.Status().Patch(ctx, new, client.StrategicMergeFrom(old))
-	}
-	raw := func(kind types.PatchType, text string) func(context.Context, client.Client, *batchv1.Job) error {
-		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
-			return c.Status().Patch(ctx, stored.DeepCopy(), client.RawPatch(kind, []byte(text)))
-		}
-	}
-	apply := func(ready int32) func(context.Context, client.Client, *batchv1.Job) error {
-		return func(ctx context.Context, c client.Client, _ *batchv1.Job) error {
-			status := applybatchv1.JobStatus().WithStartTime(start).WithActive(1).WithReady(ready)
-			return c.Status().Apply(ctx, applybatchv1.Job("pi", "default").WithStatus(status), client.FieldOwner("test"))
-		}
-	}
-	spec := func(value string, write func(ctx context.Context, c client.Client, old, new *batchv1.Job) error) func(context.Context, client.Client, *batchv1.Job) error {
-		return func(ctx context.Context, c client.Client, stored *batchv1.Job) error {
-			new := stored.DeepCopy()
-			new.Spec.ManagedBy = &value
-			new.Labels = map[string]string{"touched": "yes"}
-			return write(ctx, c, stored, new)
-		}
-	}
-	updateSpec := func(ctx context.Context, c client.Client, _, new *batchv1.Job) error { return c.Update(ctx, new) }
-	patchSpec := func(ctx context.Context, c client.Client, old, new *batchv1.Job) error {
-		return c.Patch(ctx, new, client.MergeFrom(old))
-	}
-	applySpec := func(value string) func(context.Context, client.Client, *batchv1.Job) error {
-		return func(ctx context.Context, c client.Client, _ *batchv1.Job) error {
-			job := applybatchv1.Job("pi", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy(value)).WithLabels(map[string]string{"touched": "yes"})
-			return c.Apply(ctx, job, client.FieldOwner("test"), client.ForceOwnership)
-		}
-	}
-	const wantMessage = `Job.batch "pi" is invalid: status.ready: Invalid value: 2: cannot set more ready pods than active`
-	const immutable = `Job.batch "pi" is invalid: spec.managedBy: Invalid value: "acme.io/other": field is immutable`
-
-	type writeFunc = func(ctx context.Context, c client.Client, stored *batchv1.Job) error
-	for _, test := range []struct {
-		call             string
-		accepted, denied writeFunc
-		wantMessage      string
-		// made is true if a write is checked after it was made.
-		made bool
-	}{
-		{"Status().Update", status(good, update), status(bad, update), wantMessage, false},
-		{"Status().Update", status(good, updateOfBody), status(bad, updateOfBody), wantMessage, false},
-		{"Status().Patch", status(good, merge), status(bad, merge), wantMessage, false},
-		{"Status().Patch", status(good, strategic), status(bad, strategic), wantMessage, false},
-		{
-			"Status().Patch",
-			raw(types.JSONPatchType, `[{"op":"add","path":"/status","value":{"active":2,"ready":2}}]`),
-			raw(types.JSONPatchType, `[{"op":"add","path":"/status","value":{"active":1,"ready":2}}]`),
-			wantMessage, false,
-		},
-		{"Status().Apply", apply(1), apply(2), wantMessage, true},
-		{"Update", spec("acme.io/runner", updateSpec), spec("acme.io/other", updateSpec), immutable, false},
-		{"Patch", spec("acme.io/runner", patchSpec), spec("acme.io/other", patchSpec), immutable, false},
-		{"Apply", applySpec("acme.io/runner"), applySpec("acme.io/other"), immutable, true},
-	} {
-		for _, form := range []string{"built with Funcs", "wrapped by New"} {
-			t.Run(test.call+", "+form, func(t *testing.T) {
-				write := func(fn writeFunc) (made bool, failures string, err error) {
-					r := recorded.New(t.Context())
-					c := clientOf(r, form, job())
-					stored := get(t, c)
-					err = fn(t.Context(), c, stored)
-					return get(t, c).ResourceVersion != stored.ResourceVersion, strings.Join(r.Failures, "\n"), err
-				}
-				if made, failures, err := write(test.accepted); !made || failures != "" || err != nil {
-					t.Errorf("valid write: written = %t, want true; error: %v; failures:\n%s", made, err, failures)
-				}
-				made, failures, err := write(test.denied)
-				if made != test.made || !apierrors.IsInvalid(err) || err.Error() != test.wantMessage {
-					t.Errorf("invalid write: written = %t, want %t; got error %v, want %q", made, test.made, err, test.wantMessage)
-				}
-				want := regexp.MustCompile(`^managedbyclient_test\.go:\d+: ` + regexp.QuoteMeta(test.call) + ` of Job default/pi:\n    Kubernetes 1\.3`)
-				if !want.MatchString(failures) || !strings.Contains(failures, test.wantMessage) {
-					t.Errorf("got %s", failures)
-				}
-			})
-		}
-	}
-}
 
 func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
 	options := []managedbyclient.Option{managedby.WithReleases(managedby.Since(managedby.V1_31)...)}
@@ -308,24 +204,6 @@ func TestFailureNamesTheCaller(t *testing.T) {
 	}
 }
 
-func TestCreate(t *testing.T) {
-	r := recorded.New(t.Context())
-	c := clientOf(r, "built with Funcs")
-	bad := job()
-	bad.Spec.ManagedBy = ptr("runner")
-	err := c.Create(t.Context(), bad)
-	if !apierrors.IsInvalid(err) || len(r.Failures) != 1 || !strings.Contains(r.Failures[0], `must be a domain-prefixed path`) {
-		t.Errorf("%v, %v", err, r.Failures)
-	}
-	if err := c.Create(t.Context(), job()); err != nil || len(r.Failures) != 1 {
-		t.Errorf("%v, %v", err, r.Failures)
-	}
-	applied := applybatchv1.Job("other", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("runner"))
-	if err := c.Apply(t.Context(), applied, client.FieldOwner("test")); !apierrors.IsInvalid(err) || len(r.Failures) != 2 {
-		t.Errorf("%v, %v", err, r.Failures)
-	}
-}
-
 // TestErrorsOfTheClient makes writes that fail for other reasons. The code under test gets the client's errors.
 func TestErrorsOfTheClient(t *testing.T) {
 	r := recorded.New(t.Context())
@@ -385,21 +263,6 @@ func TestUnstructured(t *testing.T) {
 	}
 }
 
-func TestUser(t *testing.T) {
-	settings := managedby.WithSettings([]byte(`{"controllers":{"acme.io/runner":{"status_writers":["runner"]}}}`))
-	for _, name := range []string{"runner", "ana"} {
-		r := recorded.New(t.Context())
-		user := managedby.WithUser(authenticationv1.UserInfo{Username: name})
-		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(job()).Build(), settings, user)
-		obj := get(t, c)
-		obj.Status.Active = 1
-		err := c.Status().Update(t.Context(), obj)
-		if denied := name == "ana"; apierrors.IsForbidden(err) != denied || (len(r.Failures) == 1) != denied {
-			t.Errorf("%s: %v, %v", name, err, r.Failures)
-		}
-	}
-}
-
 // TestCustomInterceptors wraps a checked client in one that fails once, and the other way round.
 func TestCustomInterceptors(t *testing.T) {
 	for _, outer := range []string{"theirs", "ours"} {
@@ -427,33 +290,6 @@ func TestCustomInterceptors(t *testing.T) {
 		}
 		if err := c.Status().Update(t.Context(), bad); !apierrors.IsInvalid(err) {
 			t.Errorf("%s outermost, again: %v", outer, err)
-		}
-	}
-}
-
-// TestReader uses a client that reads from an empty cache.
-func TestReader(t *testing.T) {
-	store := fake.NewClientBuilder().WithObjects(job()).Build()
-	empty := interceptor.NewClient(store, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
-			return apierrors.NewNotFound(schema.GroupResource{Group: "batch", Resource: "jobs"}, key.Name)
-		},
-	})
-	r := recorded.New(t.Context())
-	obj := get(t, store)
-	obj.Status.Ready = ptr[int32](1)
-	releases := managedby.WithReleases(managedby.V1_36)
-	if err := managedbyclient.New(r, empty, releases, managedbyclient.WithReader(store)).Status().Update(t.Context(), obj); !apierrors.IsInvalid(err) {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestInvalidOptions(t *testing.T) {
-	for _, option := range []managedbyclient.Option{managedby.WithReleases("1.29"), managedby.WithSettings([]byte("{"))} {
-		r := recorded.New(t.Context())
-		managedbyclient.Funcs(r, option)
-		if len(r.Failures) != 1 {
-			t.Errorf("%v", r.Failures)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,34 +91,5 @@ func TestSkippedTestMakesNoWrite(t *testing.T) {
 		t.Skip("needs nothing")
 	}) {
 		t.Error("a skipped test without a write failed, want it to pass")
-	}
-}
-
-// TestIgnoredStatus writes a status through the main resource, which the API server ignores.
-func TestIgnoredStatus(t *testing.T) {
-	for name, write := range map[string]func(t *testing.T, c client.Client, old, new *batchv1.Job) error{
-		"Update": func(t *testing.T, c client.Client, _, new *batchv1.Job) error { return c.Update(t.Context(), new) },
-		"Patch": func(t *testing.T, c client.Client, old, new *batchv1.Job) error {
-			return c.Patch(t.Context(), new, client.MergeFrom(old))
-		},
-	} {
-		for _, active := range []int32{0, 1} {
-			r := recorded.New(t.Context())
-			c := clientOf(r, "wrapped by New", job())
-			old := get(t, c)
-			new := old.DeepCopy()
-			new.Labels, new.Status.Active = map[string]string{"touched": "yes"}, active
-			if err := write(t, c, old, new); err != nil {
-				t.Fatal(err)
-			}
-			logs := strings.Join(r.Logs, "\n")
-			want := name + " of Job default/pi: the changed status is ignored: use Status()." + name
-			if isLogged := strings.Contains(logs, want); isLogged != (active == 1) || len(r.Failures) != 0 {
-				t.Errorf("%s, %d active: logs %q, failures %q", name, active, logs, r.Failures)
-			}
-			if stored := get(t, c).Status.Active; stored != 0 {
-				t.Errorf("the status is stored: %d", stored)
-			}
-		}
 	}
 }
