@@ -380,7 +380,7 @@ go-lint: go/managedby/module.wasm # Check the Go modules with gofmt, vet and sta
 	@unformatted=$$(gofmt -l go); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	for module in $(GO_MODULES) go/envtest; do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
 
-go-bench: go/managedby/module.wasm noop.wasm # Benchmark the Go module on one core, with a no-op policy as baseline (needs Go)
+go-bench: go/managedby/module.wasm # Benchmark the Go module on one core (needs Go)
 	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
 
 go-fuzz: go/managedby/module.wasm # Fuzz the Go module for SECONDS (needs Go)
