@@ -40,8 +40,6 @@ async function build() {
     minify: true,
     sourcemap: false,
     legalComments: "none",
-    loader: { ".woff2": "file", ".woff": "empty" },
-    assetNames: "fonts/[name]",
     logLevel: "warning",
   });
 }

@@ -43,6 +43,8 @@ pub struct ObjectVerdict {
     /// Verdict. With the option `releases`, a denial of any release is a denial.
     #[cfg_attr(feature = "package", ts(type = "Evaluation"))]
     pub verdict: Evaluation,
+    /// Position of the object.
+    pub position: Position,
     /// Position of each path with a finding.
     #[serde(serialize_with = "as_map")]
     #[cfg_attr(feature = "package", ts(type = "Record<string, Position>"))]
@@ -326,6 +328,7 @@ impl<'s> LintBuilder<'s> {
         self.lint.objects.push(ObjectVerdict {
             request: written,
             verdict: evaluation,
+            position: position_of(""),
             positions,
             note: request.note,
             stored: request.operation.is_stored().then_some(true),

@@ -14,15 +14,7 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 
 /** Creates an element. Functions are event listeners: `{ onclick: () => ... }`. */
 export function h(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
-  return fill(document.createElement(tag), attributes, children);
-}
-
-/** Creates an SVG element. */
-export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-}
-
-function fill<T extends Element>(element: T, attributes: Attributes, children: Child[]): T {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") {
       element.addEventListener(name.slice("on".length), value);
@@ -32,21 +24,6 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   }
   element.append(...children.filter((child): child is Node | string => child !== undefined && child !== false));
   return element;
-}
-
-/** Renders the Markdown of the rule texts: paragraphs, lists, tables and inline markup. */
-export function markdown(text: string): HTMLElement[] {
-  return text.split("\n\n").map((block) => {
-    if (block.startsWith("- ")) {
-      return h("ul", {}, ...block.slice(2).split("\n- ").map((item) => h("li", {}, inlineMarkdown(item))));
-    }
-    if (block.startsWith("| ")) {
-      const [head, , ...rows] = block.split("\n").map((line) => line.slice(2, -2).split(" | "));
-      const row = (tag: string, cells: string[] = []): HTMLElement => h("tr", {}, ...cells.map((cell) => h(tag, {}, inlineMarkdown(cell))));
-      return h("table", {}, row("th", head), ...rows.map((cells) => row("td", cells)));
-    }
-    return h("p", {}, inlineMarkdown(block));
-  });
 }
 
 /** Renders `code`, **bold** and links. */

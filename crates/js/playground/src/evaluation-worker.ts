@@ -1,7 +1,7 @@
 // Evaluates the input in a worker, so that typing is not delayed.
-import { type Cursor, type InputEvaluation, Evaluator } from "./evaluation.js";
+import { init } from "managed-by/web";
+import { type Cursor, evaluate, type InputEvaluation } from "./evaluation.js";
 import type { Input } from "./input.js";
-import { loadModule } from "./module.js";
 
 export interface EvaluationRequest {
   input: Input;
@@ -10,8 +10,7 @@ export interface EvaluationRequest {
 
 export type EvaluationResponse = { kind: "evaluation"; evaluation: InputEvaluation } | { kind: "not-loaded" | "failed"; message: string };
 
-const evaluator = new Evaluator();
-const loaded = loadModule();
+const loaded = init();
 // Each response reports the error, and the first request may arrive after it.
 loaded.catch(() => undefined);
 
@@ -28,7 +27,7 @@ async function responseTo(input: Input, cursor: Cursor): Promise<EvaluationRespo
     return { kind: "not-loaded", message: messageOf(error) };
   }
   try {
-    return { kind: "evaluation", evaluation: evaluator.evaluate(input, cursor) };
+    return { kind: "evaluation", evaluation: evaluate(input, cursor) };
   } catch (error) {
     return { kind: "failed", message: messageOf(error) };
   }

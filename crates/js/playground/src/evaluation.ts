@@ -1,6 +1,5 @@
-// Evaluates the input with the package, one document at a time.
-import { type AdmissionRequest, diff, type DiffOptions, type Finding as PackageFinding, lint, type LintOptions, type LintResult, type Position, review, validateSettings } from "managed-by/web";
-import { documentAt, documentsOf, type YamlDocument } from "./documents.js";
+// Evaluates the input with the package.
+import { type AdmissionRequest, diff, type Finding as PackageFinding, lint, type LintOptions, type LintResult, type Position, review, validateSettings } from "managed-by/web";
 import type { Input } from "./input.js";
 import { type EvaluatedObject, outcomeOf, verdictOf } from "./verdict.js";
 
@@ -19,27 +18,21 @@ export interface InputProblem {
 
 export type Outcome = "Allowed" | "Warned" | "Denied" | "Not evaluated" | "Invalid input";
 
-/** Object in the input, or a document without a readable one. */
+/** An evaluated object of the input, or a part of it that cannot be read. */
 export interface Entry {
-  outcome: Outcome;
   kind: string;
   name: string;
-  /** True for an update of the status. A text that changes an object and its status needs two updates. */
   isStatus: boolean;
-  /** First message, or the reason why the object is not evaluated. */
+  outcome: Outcome;
+  /** Message or first warning of the verdict, or the reason why the object is not evaluated. */
   message: string;
   findings: Finding[];
   /** True if a part of the object was not evaluated. */
   isIncomplete: boolean;
-  /** Position of the document. */
-  from: number;
-  to: number;
-  line: number;
-  /** Index of the object in its document. */
-  ordinal: number;
+  position: Position;
 }
 
-/** InputEvaluation of an input. Long lists are cut, because the page would need time for them while the user types. */
+/** Evaluation of an input. Long lists are cut, because the page would need time for them while the user types. */
 export interface InputEvaluation {
   /** Objects in the order of the text, at most `MAX_LISTED`. If there are more, `Allowed` ones are omitted, except the current one. */
   entries: Entry[];
@@ -48,123 +41,63 @@ export interface InputEvaluation {
   /** Findings of all objects. */
   findings: Finding[];
   /** Entry at the cursor, if there is one. */
-  current?: Entry;
+  current?: Entry | undefined;
   /** Verdict of the current entry for the selected release, unless it is not evaluated. */
-  verdict?: EvaluatedObject;
+  verdict?: EvaluatedObject | undefined;
   /** Problems in all editors. */
   problems: InputProblem[];
-}
-
-/** Object to display: the one at a position, or another one in the same document. */
-export interface Cursor {
-  position: number;
-  ordinal: number;
+  /** Kinds without rules. */
+  unsupported: string[];
 }
 
 /** Option for no release: the settings are used unchanged. */
 export const SETTINGS = "settings";
 
-const START: Position = { from: 0, to: 0, line: 1, column: 1, exact: false };
-
-/** Result of a document. Positions are relative to the document. */
-interface DocumentResult {
-  entries: Omit<Entry, "from" | "to" | "line" | "ordinal">[];
-  problems: Omit<InputProblem, "editor">[];
-}
-
-/** Evaluates inputs. Reuses the results of unchanged documents, except the one at the cursor, until a field other than the objects changes. */
-export class Evaluator {
-  /** Everything that the results depend on, except the documents. */
-  #context = "";
-  #results = new Map<string, DocumentResult>();
-  /** Keys of the objects in a document. */
-  #objectKeys = new Map<string, string[]>();
-
-  evaluate(input: Input, cursor: Cursor): InputEvaluation {
-    const { valid, problems } = validateSettings(input.settings);
-    if (!valid) {
-      return { entries: [], counts: {}, findings: [], problems: problems.map(({ position, message }) => ({ editor: "settings", position: position ?? START, message })) };
-    }
-    const { object: _, oldObject: __, ...others } = input;
-    const context = JSON.stringify(others);
-    if (context !== this.#context) {
-      this.#context = context;
-      this.#results.clear();
-      this.#objectKeys.clear();
-    }
-    return limitLists(this.#evaluateDocuments(input, cursor));
-  }
-
-  #evaluateDocuments(input: Input, cursor: Cursor): InputEvaluation {
-    const documents = documentsOf(input.object);
-    const oldTextOf = input.operation === "create" ? () => "" : this.#pairWithOld(input, documents);
-    const at = documentAt(documents, cursor.position);
-    const results = new Map<string, DocumentResult>();
-    const evaluation: InputEvaluation = { entries: [], counts: {}, findings: [], problems: input.operation === "create" ? [] : problemsOfOld(input) };
-    documents.forEach((document, index) => {
-      const oldText = oldTextOf(document);
-      const key = `${oldText}\0${document.text}`;
-      const response = index === at ? evaluateDocument(input, oldText, document.text) : undefined;
-      const result = (response === undefined ? this.#results.get(key) : undefined) ?? summarize(response ?? evaluateDocument(input, oldText, document.text), input);
-      results.set(key, result);
-      const first = evaluation.entries.length;
-      const { from, to, linesBefore } = document;
-      const move = (position: Position): Position => ({ ...position, from: position.from + from, to: position.to + from, line: position.line + linesBefore });
-      const moved = (finding: Finding): Finding => (finding.position === undefined ? finding : { ...finding, position: move(finding.position) });
-      evaluation.problems.push(...result.problems.map(({ position, message }): InputProblem => ({ editor: "object", position: move(position), message })));
-      // The separator is the first line of a document.
-      const line = linesBefore + (index === 0 ? 1 : 2);
-      evaluation.entries.push(...result.entries.map((entry, ordinal) => ({ ...entry, findings: entry.findings.map(moved), from, to, line, ordinal })));
-      const current = evaluation.entries[first + cursor.ordinal] ?? evaluation.entries[first];
-      if (response !== undefined && current !== undefined) {
-        evaluation.current = current;
-        const evaluated = response.objects[current.ordinal];
-        if (evaluated !== undefined && current.outcome !== "Not evaluated") {
-          const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
-          evaluation.verdict = { ...evaluated, verdict };
-        }
-      }
-    });
-    this.#results = results;
-    const [first] = evaluation.entries;
-    // The document at the cursor may contain only comments.
-    return evaluation.current === undefined && first !== undefined ? this.#evaluateDocuments(input, { position: first.from, ordinal: 0 }) : evaluation;
-  }
-
-  /** Returns a function that returns the old documents with the objects of a document. Two single documents are compared whatever their names. */
-  #pairWithOld(input: Input, documents: YamlDocument[]): (document: YamlDocument) => string {
-    const oldDocuments = documentsOf(input.oldObject);
-    if (documents.length === 1 && oldDocuments.length === 1) {
-      return () => input.oldObject;
-    }
-    const byKey = new Map<string, string>();
-    for (const { text } of oldDocuments) {
-      for (const key of this.#keysOf(text, input)) {
-        byKey.set(key, text);
-      }
-    }
-    return ({ text }) => [...new Set(this.#keysOf(text, input).flatMap((key) => byKey.get(key) ?? []))].join("\n---\n");
-  }
-
-  #keysOf(text: string, input: Input): string[] {
-    const known = this.#objectKeys.get(text);
-    if (known !== undefined) {
-      return known;
-    }
-    const keys = lint(text, input.settings, { namespace: NAMESPACE }).objects.map(({ request }) => JSON.stringify([request.kind.group, request.kind.kind, request.namespace, request.name]));
-    this.#objectKeys.set(text, keys);
-    return keys;
-  }
-}
-
 /** Maximum number of objects or problems, and of findings, that the page shows. */
 export const MAX_LISTED = 100;
 const MAX_FINDINGS = 500;
 
+/** Namespace of objects without one. */
+const NAMESPACE = "default";
+
+const START: Position = { from: 0, to: 0, line: 1, column: 1, exact: false };
+
+/** The place to show: the object at a position of the text, or the update of its status, if both are evaluated. */
+export interface Cursor {
+  position: number;
+  isStatus: boolean;
+}
+
+/** Evaluates an input, and shows the object at the cursor. */
+export function evaluate(input: Input, cursor: Cursor): InputEvaluation {
+  const { valid, problems: invalid } = validateSettings(input.settings);
+  if (!valid) {
+    return { entries: [], counts: {}, findings: [], unsupported: [], problems: invalid.map(({ position, message }) => ({ editor: "settings", position: position ?? START, message })) };
+  }
+  const { objects, errors, unsupported } = evaluateText(input);
+  const problems = errors.map(({ text, position, message }): InputProblem => ({ editor: text === "old" ? "oldObject" : "object", position, message }));
+  const evaluated = objects.map((object): [Entry, EvaluatedObject?] => [entryOf(object, input), object]);
+  const unread = problems
+    .filter(({ editor }) => editor === "object")
+    .map(({ position, message }): [Entry] => [{ kind: "", name: "", isStatus: false, outcome: "Invalid input", message, findings: [], isIncomplete: true, position }]);
+  const all = [...evaluated, ...unread].sort(([a], [b]) => a.position.from - b.position.from);
+  const entries = all.map(([entry]) => entry);
+  const current = entryAt(entries, cursor);
+  const shown = all.find(([entry]) => entry === current)?.[1];
+  const isEvaluated = shown !== undefined && current?.outcome !== "Not evaluated";
+  return limitLists({ entries, counts: {}, findings: [], current, verdict: isEvaluated ? { ...shown, verdict: verdictOf(shown, input.release ?? SETTINGS) } : undefined, problems, unsupported });
+}
+
+/** Returns the entry at the cursor: the last one that begins before it. */
+export function entryAt(entries: Entry[], { position, isStatus }: Cursor): Entry | undefined {
+  const last = entries.findLast((entry) => entry.position.from <= position) ?? entries[0];
+  return entries.find((entry) => entry.position.from === last?.position.from && entry.isStatus === isStatus) ?? last;
+}
+
 /** Counts the objects, and cuts long lists. */
 function limitLists(evaluation: InputEvaluation): InputEvaluation {
-  const { entries, current, problems } = evaluation;
-  const counts: InputEvaluation["counts"] = {};
+  const { entries, current, problems, unsupported } = evaluation;
+  const counts: InputEvaluation["counts"] = unsupported.length === 0 ? {} : { "Not evaluated": unsupported.length };
   for (const { outcome } of entries) {
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
@@ -173,9 +106,6 @@ function limitLists(evaluation: InputEvaluation): InputEvaluation {
   const findings = [...(current?.findings ?? []), ...entries.flatMap((entry) => (entry === current ? [] : entry.findings))];
   return { ...evaluation, counts, entries: listed, findings: findings.slice(0, MAX_FINDINGS), problems: problems.slice(0, MAX_LISTED) };
 }
-
-/** Namespace of objects without one. */
-const NAMESPACE = "default";
 
 type Response = Pick<LintResult, "errors" | "unsupported"> & { objects: EvaluatedObject[] };
 
@@ -192,50 +122,35 @@ function requestIn(text: string): AdmissionRequest | undefined {
   }
 }
 
-function evaluateDocument(input: Input, oldText: string, text: string): Response {
+function evaluateText({ operation, object: text, oldObject, settings, ...user }: Input): Response {
   // It contains the operation, the user and both objects.
   const request = requestIn(text);
   if (request !== undefined) {
-    return { objects: [{ request, verdict: review(request, input.settings), positions: {} }], errors: [], unsupported: [] };
+    return { objects: [{ request, verdict: review(request, settings), position: START, positions: {} }], errors: [], unsupported: [] };
   }
-  const groups = input.groups.split(",").map((group) => group.trim());
-  const shared: LintOptions = { namespace: NAMESPACE, username: input.username.trim(), groups: groups.filter((group) => group !== "") };
-  const evaluate = (options: LintOptions): LintResult => {
-    if (input.operation === "create") {
-      return lint(text, input.settings, options);
+  const groups = user.groups.split(",").map((group) => group.trim());
+  const shared: LintOptions = { namespace: NAMESPACE, username: user.username.trim(), groups: groups.filter((group) => group !== "") };
+  const resultFor = (options: LintOptions): LintResult => {
+    if (operation === "create") {
+      return lint(text, settings, options);
     }
-    const diffOptions: DiffOptions = input.operation === "status" ? { ...options, subResource: "status" } : options;
-    return diff(oldText, text, input.settings, diffOptions);
+    return diff(oldObject, text, settings, operation === "status" ? { ...options, subResource: "status" } : options);
   };
   // The policy's verdict, and that of each release.
-  const [result, all] = [evaluate(shared), evaluate({ ...shared, releases: "all" })];
+  const [result, all] = [resultFor(shared), resultFor({ ...shared, releases: "all" })];
   return { ...result, objects: result.objects.map((evaluated, index) => ({ ...evaluated, byRelease: all.objects[index]?.verdict })) };
 }
 
-function problemsOfOld({ oldObject, settings }: Input): InputProblem[] {
-  return diff(oldObject, "", settings).errors.map(({ position, message }) => ({ editor: "oldObject", position, message }));
-}
-
-function summarize({ objects, errors, unsupported }: Response, input: Input): DocumentResult {
-  const problems = errors.filter(({ text }) => text === "new").map(({ position, message }) => ({ position, message }));
-  const entries: DocumentResult["entries"] = objects.map((evaluated) => {
-    const { request } = evaluated;
-    const about = { kind: request.kind.kind, name: request.name ?? "", isStatus: request.subResource === "status" };
-    const reason = rejectionReason(request.object, input.operation === "create" ? undefined : request.oldObject);
-    if (reason !== undefined) {
-      return { ...about, outcome: "Not evaluated", message: reason, findings: [], isIncomplete: true };
-    }
-    const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
-    const findings = verdict.findings.map((finding) => ({ ...finding, position: evaluated.positions[finding.path] }));
-    return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings, isIncomplete: verdict.unchecked.length > 0 };
-  });
-  for (const kind of unsupported) {
-    entries.push({ kind, name: "", isStatus: false, outcome: "Not evaluated", message: `The policy does not support ${kind}: it allows the object, with a warning.`, findings: [], isIncomplete: true });
+function entryOf(evaluated: EvaluatedObject, input: Input): Entry {
+  const { request, position, positions } = evaluated;
+  const about = { kind: request.kind.kind, name: request.name ?? "", isStatus: request.subResource === "status", position };
+  const reason = rejectionReason(request.object, input.operation === "create" ? undefined : request.oldObject);
+  if (reason !== undefined) {
+    return { ...about, outcome: "Not evaluated", message: reason, findings: [], isIncomplete: true };
   }
-  if (entries.length === 0 && problems[0] !== undefined) {
-    entries.push({ kind: "", name: "", isStatus: false, outcome: "Invalid input", message: problems[0].message, findings: [], isIncomplete: true });
-  }
-  return { entries, problems };
+  const verdict = verdictOf(evaluated, input.release ?? SETTINGS);
+  const findings = verdict.findings.map((finding) => ({ ...finding, position: positions[finding.path] }));
+  return { ...about, outcome: outcomeOf(verdict), message: verdict.message ?? verdict.warnings[0] ?? "", findings, isIncomplete: verdict.unchecked.length > 0 };
 }
 
 /** Returns the reason why an API server would not accept the text as an object. */

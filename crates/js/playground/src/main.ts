@@ -1,23 +1,16 @@
 // The page: input on the left, result on the right, updated as you type.
-import type { CompletionSource } from "@codemirror/autocomplete";
 import type { Diagnostic } from "@codemirror/lint";
-import { type AdmissionRequest, explain, kinds, releaseRange, releases, rules, settingsSchema } from "managed-by/web";
-import { schemaCompletionSource } from "./completion.js";
+import { type AdmissionRequest, explain, releaseRange, releases, rules } from "managed-by/web";
 import { byId } from "./dom.js";
-import { Editor, type Listeners } from "./editor.js";
-import { type EditorId, type Entry, type InputEvaluation, SETTINGS } from "./evaluation.js";
+import { Editor } from "./editor.js";
+import { type Cursor, type EditorId, type Entry, entryAt, type InputEvaluation, SETTINGS } from "./evaluation.js";
 import { EvaluationClient } from "./evaluation-client.js";
 import type { EvaluationResponse } from "./evaluation-worker.js";
 import { EXAMPLES, fillExamples } from "./examples.js";
-import { DEFAULT_INPUT, fromFragment, type Input, isShared, type Operation, toFragment } from "./input.js";
+import { DEFAULT_INPUT, fromFragment, type Input, isShared, type Operation, parseInput, toFragment } from "./input.js";
 import { ReplayView } from "./replay-view.js";
-import { forget, save, loadSaved } from "./saved.js";
-import { type Schema, settingsSchemaWith } from "./schema.js";
-import { restoreTheme, switchThemeWith } from "./theme.js";
 import { showEvaluation, showFailure } from "./view.js";
 import { toYaml } from "./yaml.js";
-
-restoreTheme();
 
 const EDITORS: EditorId[] = ["object", "oldObject", "settings"];
 const username = byId<HTMLInputElement>("username");
@@ -29,22 +22,13 @@ const resultPanel = byId("result");
 const liveRegion = byId("live-region");
 
 fillExamples(example, "Choose an example");
-switchThemeWith(byId("theme"));
 
 const NEWEST = releases().at(-1) ?? SETTINGS;
-const completeSettings = schemaCompletionSource(settingsSchemaWith(kinds(), settingsSchema() as Schema));
 
-/** Creates an editor in a task of its own, so that the page paints and reacts while it starts. */
-async function newEditor(id: EditorId, ...options: [string, CompletionSource | undefined, Listeners]): Promise<Editor> {
-  await new Promise((resolve) => setTimeout(resolve));
-  return new Editor(byId(`panel-${id}`), ...options);
-}
-
-// The visible editor is the last one: an edit needs the others.
 const editors: Record<EditorId, Editor> = {
-  settings: await newEditor("settings", "Settings of the policy, as YAML", completeSettings, { onEdit }),
-  oldObject: await newEditor("oldObject", "Old object, as YAML", undefined, { onEdit }),
-  object: await newEditor("object", "Object, as YAML", undefined, { onEdit, onCursor: onObjectCursor }),
+  object: new Editor(byId("panel-object"), "Object, as YAML", onEdit, onObjectCursor),
+  oldObject: new Editor(byId("panel-oldObject"), "Old object, as YAML", onEdit),
+  settings: new Editor(byId("panel-settings"), "Settings of the policy, as YAML", onEdit),
 };
 const replayView = new ReplayView((step) => {
   replayView.close();
@@ -52,13 +36,17 @@ const replayView = new ReplayView((step) => {
   setInput({ ...readInput(), ...step });
   editors.object.focus();
 });
-const client = new EvaluationClient(() => ({ input: readInput(), cursor: { position: editors.object.cursor, ordinal } }), showResponse);
+const client = new EvaluationClient(() => ({ input: readInput(), cursor: cursor() }), showResponse);
 fillReleases();
-let evaluation: InputEvaluation = { entries: [], counts: {}, findings: [], problems: [] };
-/** Index of the displayed object in the document at the cursor. */
-let ordinal = 0;
+let evaluation: InputEvaluation = { entries: [], counts: {}, findings: [], problems: [], unsupported: [] };
+/** True to show the update of the status, if an object has two. */
+let isStatus = false;
 /** True if the next evaluation scrolls to its first finding. */
 let isNewInput = false;
+
+function cursor(): Cursor {
+  return { position: editors.object.cursor, isStatus };
+}
 
 function readInput(): Input {
   return {
@@ -106,43 +94,45 @@ function setInput(next: Input): void {
   }
   release.value = releaseFor(next);
   openTab("object");
-  ordinal = 0;
+  isStatus = false;
   isNewInput = true;
   evaluate();
 }
 
-/** Milliseconds from the last edit until the input is saved. */
-const SAVE_DELAY = 300;
-let saveTimer: number | undefined;
+/** Key of the edits in the storage of this tab, so that they survive a reload. */
+const EDITS = "managed-by-edits";
+let isEdited = false;
 
-/** Handles an edit: deselects the example, saves the input and evaluates it. */
+function storage(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined; // The browser blocks it.
+  }
+}
+
+/** Handles an edit: deselects the example and evaluates the input. */
 function onEdit(): void {
   example.value = "";
   notify("");
-  clearTimeout(saveTimer);
-  saveTimer = setTimeout(saveNow, SAVE_DELAY);
+  isEdited = true;
   if (location.hash !== "") {
     window.history.replaceState(null, "", location.pathname + location.search);
   }
   evaluate();
 }
 
-function saveNow(): void {
-  if (saveTimer !== undefined) {
-    clearTimeout(saveTimer);
-    saveTimer = undefined;
-    save(readInput());
+addEventListener("pagehide", () => {
+  if (isEdited) {
+    storage()?.setItem(EDITS, JSON.stringify(readInput()));
   }
-}
+});
 
-addEventListener("pagehide", saveNow);
-
-/** Shows the object at the cursor when it moves to another document. */
-function onObjectCursor(position: number, length: number): void {
+/** Shows the object at the cursor when it moves to another one. */
+function onObjectCursor(): void {
   const { current, entries } = evaluation;
-  const isInside = current !== undefined && position >= current.from && (position < current.to || current.to === length);
-  if (entries.length > 1 && !isInside) {
-    ordinal = 0;
+  if (entries.length > 1 && current !== entryAt(entries, { ...cursor(), isStatus: false })) {
+    isStatus = false;
     evaluate();
   }
 }
@@ -155,10 +145,9 @@ function evaluate(): void {
   if (!isUpdate && openEditor() === "oldObject") {
     openTab("object");
   }
-  editors.object.compareWith(isUpdate ? editors.oldObject.doc : undefined);
   labelSettingsRelease();
   resultPanel.setAttribute("aria-busy", "true");
-  client.request(editors.object.doc.length + editors.oldObject.doc.length);
+  client.request(editors.object.length + editors.oldObject.length);
 }
 
 function showResponse(response: EvaluationResponse): void {
@@ -187,8 +176,8 @@ function selectRelease(selected: string): void {
 
 function selectEntry(entry: Entry): void {
   openTab("object");
-  ordinal = entry.ordinal;
-  editors.object.moveToLine(entry.line);
+  isStatus = entry.isStatus;
+  editors.object.moveTo(entry.position.from);
   evaluate();
 }
 
@@ -275,16 +264,11 @@ example.addEventListener("change", () => {
   }
 });
 
-/** Length of a link that programs pass on. */
-const MAX_LINK = 32 * 1024;
 byId("share").addEventListener("click", async () => {
   const link = new URL(location.href);
   link.hash = await toFragment(readInput());
   window.history.replaceState(null, "", link);
   const button = byId("share-text");
-  if (link.href.length > MAX_LINK) {
-    notify(`The link has ${Math.round(link.href.length / 1024)} KB. Some chat and mail programs cut off links above ${MAX_LINK / 1024} KB, so the recipient may not be able to open it.`);
-  }
   try {
     await navigator.clipboard.writeText(link.href);
     button.textContent = "Link copied";
@@ -307,19 +291,8 @@ file.addEventListener("change", () => {
   file.value = "";
 });
 
-addEventListener("dragover", (event) => {
-  if (event.dataTransfer?.types.includes("Files") === true) {
-    event.preventDefault();
-    document.body.classList.add("dragging");
-  }
-});
-addEventListener("dragleave", (event) => {
-  if (event.relatedTarget === null) {
-    document.body.classList.remove("dragging");
-  }
-});
+addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {
-  document.body.classList.remove("dragging");
   const [dropped] = event.dataTransfer?.files ?? [];
   if (dropped !== undefined) {
     event.preventDefault();
@@ -371,18 +344,10 @@ function isManifest(text: string): boolean {
 }
 
 /** Shows a notice about the page; hides it if the text is empty. */
-function notify(text: string, canForget = false): void {
-  byId("notice-text").textContent = text;
+function notify(text: string): void {
+  byId("notice").textContent = text;
   byId("notice").hidden = text === "";
-  byId("forget").hidden = !canForget;
 }
-
-byId("forget").addEventListener("click", () => {
-  forget();
-  notify("");
-  setInput(DEFAULT_INPUT);
-  editors.object.focus();
-});
 
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && replayView.isOpen) {
@@ -417,21 +382,19 @@ function withTypeAndName({ requestKind, kind: evaluated, name, namespace }: Admi
   return { apiVersion, kind: kind.kind, metadata: { name: name ?? "example", namespace: namespace ?? "default", ...metadata }, ...others };
 }
 
-/** Loads the input from the URL, the edits from the last visit, or the default example. */
+/** Loads the input from the URL, the edits before a reload, or the default example. */
 async function loadInput(): Promise<void> {
   const shared = await fromFragment(location.hash);
   const name = /^#example=(.*)$/.exec(location.hash)?.[1];
   const named = EXAMPLES.find((candidate) => candidate.name === name);
   const rule = /^#rule=([\w%/-]*)$/.exec(location.hash)?.[1] ?? "";
   const ofRule = inputOfRule(rule.replace(/%2F/gi, "/"));
-  const edits = location.hash === "" ? loadSaved() : undefined;
+  const edits = location.hash === "" ? storage()?.getItem(EDITS) : undefined;
   example.value = named?.name ?? "";
-  setInput(shared ?? named?.input ?? ofRule ?? edits ?? DEFAULT_INPUT);
+  setInput(shared ?? named?.input ?? ofRule ?? parseInput(JSON.parse(edits ?? "null")) ?? DEFAULT_INPUT);
   notify("");
   if (isShared(location.hash) && shared === undefined) {
     notify("The link is incomplete or damaged, so the shared input cannot be loaded. Ask for a new link. The first example is shown instead.");
-  } else if (edits !== undefined) {
-    notify("These are your edits from your last visit. They are stored only in this browser.", true);
   }
 }
 

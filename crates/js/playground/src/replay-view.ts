@@ -1,32 +1,21 @@
-// Replay of a history: progress, timeline and findings.
+// Replay of a history: progress, totals and findings.
 import { explain, type ReplayStep, type ReplaySummary } from "managed-by/web";
-import { byId, h, svg } from "./dom.js";
+import { byId, h } from "./dom.js";
 import type { Operation, Input } from "./input.js";
 import type { ReplayRequest, ReplayResponse } from "./replay-worker.js";
 import { toYaml } from "./yaml.js";
 
-/** Number of bars in the timeline. */
-const BARS = 120;
 /** Maximum number of listed steps. */
 const LISTED = 200;
-
-interface Bar {
-  /** Denied by the policy, or rejected by the API server. */
-  denied: number;
-  warned: number;
-  skipped: number;
-}
 
 /** Replays one file at a time. A new replay cancels the previous one. */
 export class ReplayView {
   readonly #panel = byId("replay");
   readonly #progress = byId<HTMLProgressElement>("replay-progress");
   readonly #status = byId("replay-status");
-  readonly #timeline = byId("replay-timeline");
   readonly #result = byId("replay-result");
   #worker: Worker | undefined;
-  #steps: { step: ReplayStep; fraction: number }[] = [];
-
+  #steps: ReplayStep[] = [];
   #file: File | undefined;
   readonly #open: (input: Partial<Input>) => void;
 
@@ -58,17 +47,14 @@ export class ReplayView {
     this.#progress.hidden = false;
     this.#progress.value = 0;
     this.#result.replaceChildren();
-    this.#timeline.replaceChildren();
     byId("replay-heading").focus();
     const worker = new Worker(new URL("./replay-worker.js", import.meta.url), { type: "module" });
     this.#worker = worker;
     worker.addEventListener("message", ({ data }: MessageEvent<ReplayResponse>) => {
       if (data.kind === "progress") {
-        const fraction = file.size === 0 ? 1 : data.bytes / file.size;
-        this.#steps.push(...data.steps.map((step) => ({ step, fraction })));
-        this.#progress.value = fraction;
+        this.#steps.push(...data.steps);
+        this.#progress.value = file.size === 0 ? 1 : data.bytes / file.size;
         this.#status.textContent = `${size(data.bytes)} of ${size(file.size)}, ${this.#steps.length} steps reported`;
-        this.#draw([0, 0.5, 1].map((fraction) => size(fraction * file.size)));
       } else if (data.kind !== "objects") {
         this.#progress.hidden = true;
         worker.terminate();
@@ -107,37 +93,8 @@ export class ReplayView {
     }
   }
 
-  /** Draws the timeline of findings over the file: by lines, or while their number is unknown by bytes. */
-  #draw(ticks: string[], lines?: number): void {
-    const bars: Bar[] = Array.from({ length: BARS }, () => ({ denied: 0, warned: 0, skipped: 0 }));
-    for (const { step, fraction } of this.#steps) {
-      const position = lines === undefined ? fraction : (step.line - 1) / Math.max(lines, 1);
-      const bar = bars[Math.min(Math.floor(position * BARS), BARS - 1)];
-      if (bar !== undefined) {
-        bar[isDenial(step) ? "denied" : isWarning(step) ? "warned" : "skipped"] += 1;
-      }
-    }
-    const highest = Math.max(1, ...bars.map((bar) => bar.denied + bar.warned + bar.skipped));
-    const label = `Denied or rejected, warned and not evaluated requests over the file, from ${ticks[0]} to ${ticks.at(-1)}. The highest bar is ${highest}.`;
-    const picture = svg("svg", { viewBox: `0 0 ${BARS * 6} 64`, preserveAspectRatio: "none", role: "img", "aria-label": label });
-    bars.forEach((bar, index) => {
-      let y = 62;
-      for (const kind of ["denied", "warned", "skipped"] as const) {
-        const height = bar[kind] === 0 ? 0 : Math.max(2, (bar[kind] / highest) * 58);
-        if (height > 0) {
-          y -= height;
-          picture.append(svg("rect", { class: kind, x: index * 6, y, width: 5, height }));
-        }
-      }
-    });
-    picture.append(svg("line", { class: "axis-line", x1: 0, x2: BARS * 6, y1: 63, y2: 63 }));
-    const axis = (name: string, labels: string[]): HTMLElement => h("div", { class: `axis ${name}`, "aria-hidden": "true" }, ...labels.map((text) => h("span", {}, text)));
-    this.#timeline.replaceChildren(axis("counts", [highest.toLocaleString("en"), "0"]), picture, axis("positions", ticks));
-  }
-
   #show(summary: ReplaySummary, release?: string): void {
     const { counts, rows, unsupported } = summary;
-    this.#draw([1, Math.ceil(counts.lines / 2), counts.lines].map((line) => `line ${line.toLocaleString("en")}`), counts.lines);
     const total = (value: number, label: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, value.toLocaleString("en")), h("dt", {}, label));
     const totals = h(
       "dl",
@@ -161,8 +118,8 @@ export class ReplayView {
     }
     if (this.#steps.length > 0) {
       // List denials first, because there may be thousands of warnings.
-      const ordered = [...this.#steps.filter(({ step }) => isDenial(step)), ...this.#steps.filter(({ step }) => !isDenial(step))];
-      const shown = ordered.slice(0, LISTED).map(({ step }) => stepItem(step, () => this.#showStep(step)));
+      const ordered = [...this.#steps.filter(isDenial), ...this.#steps.filter((step) => !isDenial(step))];
+      const shown = ordered.slice(0, LISTED).map((step) => stepItem(step, () => this.#showStep(step)));
       const rest = this.#steps.length - shown.length;
       parts.push(h("h3", {}, "Findings"), h("ol", { class: "steps" }, ...shown));
       if (rest > 0) {

@@ -1,7 +1,6 @@
 // Replays a file in a worker, so that the page stays responsive.
-import { replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
+import { init, replay, type ReplayStep, type ReplaySummary } from "managed-by/web";
 import { findStepObjects, type StepObjects } from "./history-objects.js";
-import { loadModule } from "./module.js";
 
 /** File to replay with settings, or to search for the objects of a step. */
 export type ReplayRequest = { file: Blob; settings: string } | { file: Blob; step: ReplayStep };
@@ -30,7 +29,7 @@ addEventListener("message", (event: MessageEvent<ReplayRequest>) => {
 });
 
 async function replayFile({ file, settings }: { file: Blob; settings: string }): Promise<void> {
-  await loadModule();
+  await init();
   let bytes = 0;
   let posted = 0;
   let count = 0;

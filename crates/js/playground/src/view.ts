@@ -1,7 +1,7 @@
 // The result panel: objects, verdict, kubectl output, findings with their rules and releases.
 import { explain, releaseRange, releases as allReleases, type Unchecked, type Verdict } from "managed-by/web";
 import { type Entry, type Finding, type InputEvaluation, MAX_LISTED, type Outcome } from "./evaluation.js";
-import { h, inlineMarkdown, markdown } from "./dom.js";
+import { h, inlineMarkdown } from "./dom.js";
 import { type Answer, answerOf } from "./answer.js";
 import { evaluatedParts, transcript } from "./kubectl.js";
 import { type EvaluatedObject, outcomeOf, verdictOf } from "./verdict.js";
@@ -57,7 +57,9 @@ function showNoVerdict(parent: HTMLElement, evaluation: InputEvaluation, actions
       ? [current.outcome, current.message]
       : evaluation.problems.length > 0
         ? ["Invalid input", "The input cannot be evaluated:"]
-        : ["No object", "Write an object on the left, or choose an example above."];
+        : evaluation.unsupported.length > 0
+          ? ["Not evaluated", unsupportedText(evaluation)]
+          : ["No object", "Write an object on the left, or choose an example above."];
   fillPanel(
     parent,
     ...entryList(evaluation, actions),
@@ -111,6 +113,10 @@ function summaryOf(evaluation: InputEvaluation): string {
   return `${totalOf(evaluation).toLocaleString("en")} objects: ${texts.join(", ")}.`;
 }
 
+function unsupportedText({ unsupported }: InputEvaluation): string {
+  return `The policy does not support ${[...new Set(unsupported)].join(", ")}: it allows such objects, with a warning.`;
+}
+
 const OVERALL_CLASSES: Record<string, string> = { Denied: "denied", Allowed: "allowed", "Allowed with warnings": "warned" };
 
 /** Shows the outcome of all objects in the input, and lists them, if there are several. Long lists omit the `Allowed` ones, except the current one. */
@@ -122,18 +128,19 @@ function entryList(evaluation: InputEvaluation, actions: Actions): HTMLElement[]
   }
   const items = entries.map((entry) => {
     const name = [entry.isStatus ? "status of" : "", entry.kind, entry.name].filter((part) => part !== "").join(" ");
-    const id = `entry-${entry.from}-${entry.ordinal}`;
+    const id = `entry-${entry.position.from}-${entry.isStatus}`;
     const button = h(
       "button",
       { type: "button", id, "aria-pressed": String(entry === current), title: entry.message, onclick: () => actions.selectEntry(entry) },
       h("span", { class: `badge ${entry.outcome.toLowerCase().replaceAll(" ", "-")}` }, entry.outcome),
       ` ${name} `,
-      h("span", { class: "line" }, `line ${entry.line}`),
+      h("span", { class: "line" }, `line ${entry.position.line}`),
     );
     return h("li", {}, button);
   });
+  const unsupported = evaluation.unsupported.length === 0 ? "" : ` ${unsupportedText(evaluation)}`;
   const limit = totalOf(evaluation) > MAX_LISTED ? ` The list shows at most ${MAX_LISTED} objects, and omits allowed ones.` : "";
-  const head = h("div", { class: `headline overall ${OVERALL_CLASSES[overall] ?? "none"}` }, h("p", { class: "outcome" }, overall), h("p", { class: "subject" }, `${summaryOf(evaluation)}${limit}`));
+  const head = h("div", { class: `headline overall ${OVERALL_CLASSES[overall] ?? "none"}` }, h("p", { class: "outcome" }, overall), h("p", { class: "subject" }, `${summaryOf(evaluation)}${unsupported}${limit}`));
   return [head, h("nav", { class: "entries", "aria-label": "Objects in the input" }, h("ol", {}, ...items))];
 }
 
@@ -206,10 +213,10 @@ function findings(found: Finding[], actions: Actions): HTMLElement {
   if (found.length === 0) {
     return section("Findings", h("p", { class: "none" }, "No findings."));
   }
-  return section(found.length === 1 ? "Finding" : `${found.length} findings`, ...found.map((finding, index) => findingCard(finding, index === 0, actions)));
+  return section(found.length === 1 ? "Finding" : `${found.length} findings`, ...found.map((finding) => findingCard(finding, actions)));
 }
 
-function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLElement {
+function findingCard(finding: Finding, actions: Actions): HTMLElement {
   const rule = explain(finding.rule);
   const verb = finding.enforcement === "deny" ? "denies" : "warns";
   const { position } = finding;
@@ -222,22 +229,8 @@ function findingCard(finding: Finding, isOpen: boolean, actions: Actions): HTMLE
     { class: `finding ${finding.enforcement}` },
     h("header", {}, h("span", { class: `badge ${finding.enforcement}` }, verb), h("h4", {}, finding.rule), location),
     h("p", { class: "message" }, messageOf(finding)),
-    h(
-      "details",
-      { open: isOpen },
-      h("summary", {}, "The rule"),
-      h("p", { class: "title" }, inlineMarkdown(`${rule.title}.`)),
-      ...markdown(rule.text),
-      h("h5", {}, "What to do"),
-      ...markdown(rule.fix),
-      h(
-        "p",
-        { class: "source" },
-        inlineMarkdown(source),
-        " · ",
-        h("a", { href: `${SITE}/rules/${rule.id}.html`, rel: "external" }, "The page of the rule, with examples"),
-      ),
-    ),
+    h("p", { class: "rule" }, inlineMarkdown(`${rule.title}. ${rule.fix}`)),
+    h("p", { class: "source" }, inlineMarkdown(source), " · ", h("a", { href: `${SITE}/rules/${rule.id}.html`, rel: "external" }, "About the rule, with examples")),
   );
 }
 

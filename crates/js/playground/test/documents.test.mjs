@@ -1,6 +1,5 @@
 // Tests inputs with several documents.
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { editor, evaluated, JOB, load, outcome, overall, paste, select, subject, usePage } from "./support.mjs";
 
@@ -20,8 +19,11 @@ test("the page shows the result of the document at the cursor", async () => {
   const text = ["# three documents", named("good"), named("typo", "kueue.x-k8s.io/multikueu"), named("bad", "not a name"), "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\n", "metadata: [\n"].join("\n---\n");
   await onPage(async (page) => {
     await paste(page, text);
-    assert.deepEqual(await entries(page), ["Allowed Job good line 3", "Warned Job typo line 11", "Denied Job bad line 19", "Not evaluated Pod line 27", "Invalid input line 32"]);
-    assert.equal(await page.locator(".overall .subject").innerText(), "5 objects: 1 denied, 1 warned, 1 allowed, 1 not evaluated, 1 invalid input.");
+    assert.deepEqual(await entries(page), ["Allowed Job good line 3", "Warned Job typo line 11", "Denied Job bad line 19", "Invalid input line 32"]);
+    assert.equal(
+      await page.locator(".overall .subject").innerText(),
+      "5 objects: 1 denied, 1 warned, 1 allowed, 1 not evaluated, 1 invalid input. The policy does not support Pod: it allows such objects, with a warning.",
+    );
     // Pasting leaves the cursor at the end.
     assert.match(await selected(page), /^Invalid input/);
     await clickLine(page, "good");
@@ -38,9 +40,6 @@ test("the page shows the result of the document at the cursor", async () => {
     assert.equal(await page.locator("#panel-object .cm-activeLine").innerText(), "apiVersion: batch/v1");
     await page.locator(".finding .location").click();
     assert.equal(await page.locator("#panel-object .cm-activeLine").innerText(), "  managedBy: kueue.x-k8s.io/multikueu");
-    await page.locator(".entries button", { hasText: "Pod" }).click();
-    await evaluated(page);
-    assert.equal(await outcome(page), "Not evaluated");
     // A document of comments has no result of its own.
     await clickLine(page, "# three documents");
     assert.match(await subject(page), /default\/good/);
@@ -64,16 +63,13 @@ test("the outcome of several documents is the worst one", async () => {
       [[good, pod], "Not completely evaluated"],
       [[typo, nameless], "Not completely evaluated"],
       [[good, "metadata: [\n"], "Not completely evaluated"],
-      [[good, list], "Not completely evaluated"],
+      [[list], "Not completely evaluated"],
     ]) {
       await load(page, { object: documents.join("---\n") });
       assert.equal(await overall(page), expected, expected);
       const announced = await page.locator("#live-region").textContent();
-      assert.ok(announced.startsWith(`${expected}: ${documents.length} objects: `), announced);
+      assert.ok(announced.startsWith(`${expected}: ${Math.max(documents.length, 2)} objects: `), announced);
     }
-    await load(page, { object: list });
-    assert.match(await outcome(page), /^Allowed\s*not completely evaluated$/);
-    assert.match(await page.locator("#live-region").textContent(), /^Allowed, not completely evaluated\. /);
     await load(page, { object: good });
     assert.equal(await outcome(page), "Allowed");
     assert.equal(await page.locator(".overall").count(), 0);
@@ -93,7 +89,7 @@ test("the objects of a list are one click away", async () => {
   const items = ["a", "b"].map((name) => `- ${named(name, name === "b" ? "not a name" : undefined).trimEnd().replaceAll("\n", "\n  ")}\n`).join("");
   await onPage(async (page) => {
     await paste(page, `apiVersion: v1\nkind: List\nitems:\n${items}`);
-    assert.deepEqual(await entries(page), ["Allowed Job a line 1", "Denied Job b line 1"]);
+    assert.deepEqual(await entries(page), ["Allowed Job a line 4", "Denied Job b line 10"]);
     await page.locator(".entries button", { hasText: "Job b" }).click();
     await evaluated(page);
     assert.match(await subject(page), /default\/b/);
@@ -105,7 +101,7 @@ test("the objects of a list are one click away", async () => {
 test("an update compares each document with the old one of the same name", async () => {
   await onPage(async (page) => {
     await load(page, { operation: "update", object: [named("a"), named("b", "acme.io/x"), named("c")].join("---\n"), oldObject: [named("b"), named("a"), "metadata: [\n"].join("---\n") });
-    assert.deepEqual(await entries(page), ["Allowed Job a line 1", "Denied Job b line 8", "Invalid input line 15"]);
+    assert.deepEqual(await entries(page), ["Allowed Job a line 1", "Denied Job b line 8", "Invalid input line 18"]);
     assert.deepEqual(await page.locator(".problems .location").allInnerTexts(), ["old object, line 15", "object, line 18"]);
     await page.locator(".entries button", { hasText: "Job b" }).click();
     await evaluated(page);
@@ -129,14 +125,11 @@ test("typing in a long text does not wait for the evaluation", async () => {
     assert.deepEqual(await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".wasm"))), []);
     await editor(page).press("Control+Home");
     await page.evaluate(() => performance.clearMeasures());
-    const stored = await page.evaluate(() => localStorage.getItem("managed-by-edits"));
     await page.keyboard.type("# typed");
     assert.equal(await page.locator("#result").getAttribute("aria-busy"), "true");
-    assert.equal(await page.evaluate(() => localStorage.getItem("managed-by-edits")), stored);
     await evaluated(page);
     assert.equal(await page.evaluate(() => performance.getEntriesByName("verdict").length), 1);
     assert.match(await editor(page).innerText(), /^# typed/);
-    await page.waitForFunction(() => JSON.parse(localStorage.getItem("managed-by-edits"))?.object.startsWith("# typed"));
     // The object at the cursor is listed, even after 100 denied ones.
     await editor(page).press("Control+End");
     await evaluated(page);
@@ -157,16 +150,3 @@ test("a pasted AdmissionReview is evaluated with its operation and objects", asy
   });
 });
 
-test("a long link is shared with a warning", async () => {
-  await onPage(async (page) => {
-    await paste(page, named("short"));
-    await page.locator("#share").click();
-    await page.waitForFunction(() => location.hash.length > 1);
-    assert.equal(await page.getByText("cut off links").count(), 0);
-    // Random text does not compress.
-    const random = randomBytes(40_000).toString("base64");
-    await paste(page, named("long").replace("spec:", `  annotations: {note: "${random}"}\nspec:`));
-    await page.locator("#share").click();
-    await page.getByText("cut off links above 32 KB").waitFor();
-  });
-});

@@ -8,14 +8,14 @@ import { history, JOB, load, paste, root, select, usePage } from "./support.mjs"
 
 const onPage = usePage();
 
-/** Delays of files in milliseconds, to simulate a slow network: the fonts arrive after the styles, and the module arrives last. */
-const DELAYS = [[/\.woff2$/, 600], [/main\.js$/, 300], [/evaluation-worker\.js$/, 300], [/\.wasm$/, 600]];
+/** Delays of files in milliseconds, to simulate a slow network. */
+const DELAYS = [[/main\.js$/, 300], [/evaluation-worker\.js$/, 300], [/\.wasm$/, 600]];
 
 test("a slow load does not move the content on a phone or a desktop", async (t) => {
   for (const viewport of [{ width: 412, height: 823 }, { width: 1350, height: 940 }]) {
     await onPage(
       async (page) => {
-        // Include shifts after the evaluation, for example from late fonts.
+        // Include shifts after the evaluation.
         await page.waitForTimeout(500);
         const shift = await page.evaluate(() => window.shift);
         t.diagnostic(`${viewport.width} wide: ${shift.toFixed(3)}`);

@@ -50,7 +50,7 @@ test("a typo shows the warning, the underline and the rule while typing", async 
     assert.match(await outcome(page), /^Allowed\s*with a warning/);
     assert.match(await printed(page), /did you mean "kueue\.x-k8s\.io\/multikueue"\?/);
     assert.equal(await page.locator(".finding h4").innerText(), "managed-by/reserved-domain");
-    assert.match(await page.locator(".finding details[open]").innerText(), /What to do/);
+    assert.match(await page.locator(".finding .rule").innerText(), /Correct the name/);
     await page.keyboard.type("eue");
     await page.waitForFunction(() => document.querySelector(".cm-lintRange-warning") === null);
     const times = await page.evaluate(() => performance.getEntriesByName("verdict").map((entry) => entry.duration));
@@ -81,7 +81,7 @@ test("each editor reports malformed input with its position", async () => {
   });
 });
 
-test("an update is evaluated against the old object, and shows the changes", async () => {
+test("an update is evaluated against the old object", async () => {
   await onPage(async (page) => {
     await paste(page, JOB);
     assert.equal(await page.getByRole("tab", { name: "Old object" }).isVisible(), false);
@@ -90,7 +90,6 @@ test("an update is evaluated against the old object, and shows the changes", asy
     await paste(page, JOB.replace("kueue.x-k8s.io/multikueue", "acme.io/runner"));
     assert.match(await outcome(page), /^Denied\s*422/);
     assert.match(await printed(page), /field is immutable/);
-    assert.deepEqual(await page.locator(".changed-line").allInnerTexts(), ["  managedBy: acme.io/runner"]);
     await page.getByRole("tab", { name: "Old object" }).click();
     await paste(page, JOB.replace("kueue.x-k8s.io/multikueue", "acme.io/runner"));
     assert.match(await outcome(page), /^Allowed/);
@@ -272,7 +271,7 @@ test("examples are grouped by topic, Jobs first, and their titles spell kinds co
   });
 });
 
-test("edits survive a reload until the user discards them", async () => {
+test("edits survive a reload", async () => {
   await onPage(async (page) => {
     await paste(page, JOB);
     await page.fill("#username", "ana");
@@ -280,14 +279,6 @@ test("edits survive a reload until the user discards them", async () => {
     await page.waitForSelector("body.ready");
     assert.equal((await editor(page).innerText()).trimEnd(), JOB.trimEnd());
     assert.equal(await page.inputValue("#username"), "ana");
-    assert.match(await page.locator("#notice").innerText(), /your edits from your last visit/);
-    await page.click("#forget");
-    assert.match(await editor(page).innerText(), /kubernetes\.io\/job-controler/);
-    assert.equal(await page.locator("#notice").isVisible(), false);
-    await page.reload();
-    await page.waitForSelector("body.ready");
-    assert.equal(await page.inputValue("#username"), "");
-    assert.equal(await page.locator("#notice").isVisible(), false);
   });
 });
 
@@ -305,27 +296,6 @@ test("the link from a rule's page opens its example", async () => {
     }
     assert.deepEqual(missing, []);
   });
-});
-
-test("the Markdown of rule texts is rendered", async () => {
-  for (const [id, selector, expected] of [
-    ["managed-by/delegation", "li, strong", ["A worker cluster runs", "A management cluster runs", "Children.", "Templates."]],
-    ["status-writer/builtin", "p:not(.source) a", ["Status writers"]],
-    ["job-spec/scheduling-directives", "th, td a, p:not(.source) a", ["release", "the directives of", "kubernetes#139281"]],
-  ]) {
-    await onPage(
-      async (page) => {
-        const details = page.locator(".finding", { has: page.locator("h4", { hasText: id }) }).locator("details");
-        const texts = await details.locator(selector).allTextContents();
-        assert.deepEqual(texts.map((text, index) => text.slice(0, expected[index]?.length)), expected);
-        assert.doesNotMatch(await details.textContent(), /\*\*|\]\(|---/);
-        for (const link of await details.locator("a").all()) {
-          assert.match(await link.getAttribute("href"), /^https:\/\/(github\.com\/managed-by-policy\/managed-by-policy\/blob\/v[\d.]+\/docs\/r|github\.com\/kubernetes\/|managed-by-policy\.github\.io\/managed-by-policy\/rules\/)/);
-        }
-      },
-      { hash: `#rule=${id}` },
-    );
-  }
 });
 
 test("make playground serves the released files", async (t) => {
@@ -350,25 +320,6 @@ test("make playground serves the released files", async (t) => {
   }
 });
 
-test("completion suggests valid settings", async () => {
-  await onPage(async (page) => {
-    const proposals = () => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allInnerTexts();
-    const complete = async (text) => {
-      await paste(page, text);
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("Control+Space");
-      await page.waitForSelector(".cm-tooltip-autocomplete li");
-      return proposals();
-    };
-    await page.getByRole("tab", { name: "Settings" }).click();
-    assert.ok((await complete("")).includes("kubernetes_version"));
-    assert.deepEqual(await complete("role: "), ["hybrid", "management", "worker"]);
-    assert.ok((await complete("rules:\n  managed-by/for")).includes("managed-by/format"));
-    assert.ok((await complete("controllers:\n  acme.io/x:\n    kinds:\n      - ")).includes("JobSet"));
-    assert.deepEqual(await complete("kubernetes_version: "), ["1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"].map((release) => `"${release}"`));
-  });
-});
-
 test("the page works with the keyboard alone", async () => {
   await onPage(async (page) => {
     await select(page, "#example", "field/10-field-changed-after-creation");
@@ -389,18 +340,3 @@ test("the page works with the keyboard alone", async () => {
   });
 });
 
-test("the selected theme is remembered", async () => {
-  await onPage(
-    async (page) => {
-      const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-      const light = await background();
-      await page.click("#theme");
-      const dark = await background();
-      assert.notEqual(dark, light);
-      await page.reload();
-      await page.waitForSelector("body.ready");
-      assert.equal(await background(), dark);
-    },
-    { colorScheme: "light" },
-  );
-});
