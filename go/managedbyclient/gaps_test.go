@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -116,35 +115,6 @@ func TestWarningsAreVisible(t *testing.T) {
 	} {
 		if err != nil || strings.Count(output, warning) != 1 {
 			t.Errorf("%v: %q is not printed once: %s", err, warning, output)
-		}
-	}
-}
-
-// TestAnotherObject writes another UID or name. The API server rejects that before it validates the status.
-func TestAnotherObject(t *testing.T) {
-	stored := job()
-	stored.UID = "1"
-	for name, test := range map[string]struct {
-		write   func(c client.Client, obj *batchv1.Job) error
-		matches func(error) bool
-		text    string
-		fails   bool
-	}{
-		"patch of the UID": {func(c client.Client, obj *batchv1.Job) error {
-			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"2"},"status":{"ready":1}}`)))
-		}, apierrors.IsInvalid, `Job.batch "pi" is invalid: metadata.uid: Invalid value: "2": field is immutable`, true},
-		"patch of the name": {func(c client.Client, obj *batchv1.Job) error {
-			return c.Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"name":"e"},"status":{"ready":1}}`)))
-		}, apierrors.IsBadRequest, "the name of the object (e) does not match the name on the URL (pi)", true},
-	} {
-		r := recorded.New(t.Context())
-		c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(stored.DeepCopy()).Build())
-		err := test.write(c, get(t, c))
-		if !test.matches(err) || err.Error() != test.text || (len(r.Failures) != 0) != test.fails {
-			t.Errorf("%s: got error %v, failures %q", name, err, r.Failures)
-		}
-		if strings.Contains(strings.Join(r.Failures, ""), "status.") {
-			t.Errorf("%s: finding about the status: %q", name, r.Failures)
 		}
 	}
 }
