@@ -289,33 +289,33 @@ JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml
 
 .PHONY: npm npm-test playground playground-test playground-build
-npm: crates/js/npm/generated/managed_by.wasm crates/js/npm/node_modules ## Build the npm package in target/npm (needs node)
-	cd crates/js/npm && npm run --silent build
+npm: crates/js/npm/generated/managed_by.wasm crates/js/node_modules ## Build the npm package in target/npm (needs node)
+	node crates/js/npm/build.mjs
 
 BUNDLERS := vite8 webpack5
 npm-test: npm target/expected.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
-	cd crates/js/npm && npm test --silent
+	node --test --test-reporter=spec crates/js/npm/test/*.test.mjs
 
 playground: playground-build ## Serve the playground on localhost, and rebuild it on changes
-	cd crates/js/playground && npm run --silent serve
+	node crates/js/playground/build.mjs --serve
 
 playground-test: playground-build target/expected.ndjson ## Test the playground in Chromium or BROWSER
-	cd crates/js/playground && npm test --silent
+	node --test --test-reporter=spec crates/js/playground/test/*.test.mjs
 
-playground-build: npm target/examples crates/js/playground/node_modules
-	cd crates/js/playground && npm run --silent build
+playground-build: npm target/examples
+	node crates/js/playground/build.mjs
 
 # Build only the cdylib: if the crate is also built as an rlib, Cargo disables link-time optimization and the module is 20% larger. Visitors
 # to the page download the module, so wasm-opt shrinks it by another 5%. The enabled features are rustc's defaults.
-WASM_OPT := crates/js/npm/node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
+WASM_OPT := crates/js/node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals \
 	--enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext
-crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/settings.schema.json $(shell find crates/js/generator -name '*.rs' -o -name Cargo.toml) crates/js/npm/node_modules | setup
+crates/js/npm/generated/managed_by.wasm: $(RUST_SOURCES) $(JS_SOURCES) docs/settings.schema.json $(shell find crates/js/generator -name '*.rs' -o -name Cargo.toml) crates/js/node_modules | setup
 	$(WASM_CARGO) rustc --lib --crate-type cdylib --profile js --target $(TARGET) --package managed-by-js
 	@$(JS_GENERATOR) target/$(TARGET)/js/managed_by_js.wasm crates/js/npm/generated
 	@$(WASM_OPT) $@ -o $@
 
-crates/js/npm/node_modules crates/js/playground/node_modules: %/node_modules: %/package-lock.json
-	cd $* && npm ci --ignore-scripts --silent && touch node_modules
+crates/js/node_modules: crates/js/package-lock.json
+	cd crates/js && npm ci --ignore-scripts --silent && touch node_modules
 
 # Without lock files, so that the tests use the newest dependencies of the bundlers.
 $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules): %/node_modules: %/package.json

@@ -14,7 +14,7 @@ const at = (...parts) => join(here, ...parts);
 const { settingsSchema } = JSON.parse(readFileSync(at("generated/catalog.json"), "utf8"));
 writeFileSync(at("generated/settings.ts"), await settingsTypes(settingsSchema));
 writeFileSync(at("generated/evaluation.ts"), await evaluationTypes());
-execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
+execFileSync(at("../node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
@@ -57,8 +57,8 @@ const published = { ...JSON.parse(readFileSync(at("published.json"), "utf8")), v
 writeFileSync(join(out, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
 
 // The tests import the package by its name. In a copy, it finds its peer dependency.
-rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
-cpSync(out, at("node_modules/managed-by"), { recursive: true });
+rmSync(at("../node_modules/managed-by"), { recursive: true, force: true });
+cpSync(out, at("../node_modules/managed-by"), { recursive: true });
 
 /** Generates the TypeScript type of the settings from their schema, without patterns, lengths and counts. */
 async function settingsTypes(schema) {
@@ -109,7 +109,7 @@ function emitted() {
   if (emitted.done !== true) {
     rmSync(folder, { recursive: true, force: true });
     const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", folder];
-    execFileSync(at("node_modules/.bin/tsc"), ["--project", here, "--rootDir", here, ...options], { stdio: "inherit" });
+    execFileSync(at("../node_modules/.bin/tsc"), ["--project", here, "--rootDir", here, ...options], { stdio: "inherit" });
     emitted.done = true;
   }
   return folder;

@@ -1,5 +1,5 @@
 // Builds the page in target/playground. With --serve, serves it and rebuilds it on changes.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,10 +11,6 @@ const root = resolve(here, "../../..");
 const out = process.env.OUT ?? join(root, "target/playground");
 const at = (...parts) => join(here, ...parts);
 
-// The package from `make npm`.
-rmSync(at("node_modules/managed-by"), { recursive: true, force: true });
-symlinkSync(join(root, "target/npm"), at("node_modules/managed-by"));
-
 await build();
 if (process.argv.includes("--serve")) {
   await serve();
@@ -24,13 +20,13 @@ if (process.argv.includes("--serve")) {
 async function build() {
   mkdirSync(at("generated"), { recursive: true });
   writeFileSync(at("generated/examples.json"), JSON.stringify(await examples()));
-  execFileSync(at("node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
+  execFileSync(at("../node_modules/.bin/tsc"), ["--project", here], { stdio: "inherit" });
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   cpSync(at("index.html"), join(out, "index.html"));
   cpSync(at("src/icon.svg"), join(out, "icon.svg"));
   cpSync(at("src/sample.ndjson"), join(out, "sample.ndjson"));
-  cpSync(at("node_modules/managed-by/managed_by.wasm"), join(out, "managed_by.wasm"));
+  cpSync(join(root, "target/npm/managed_by.wasm"), join(out, "managed_by.wasm"));
   await esbuild.build({
     entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/evaluation-worker.ts"), at("src/replay-worker.ts")],
     outdir: out,

@@ -180,6 +180,7 @@ test("lint returns the position of each finding in UTF-16 code units", () => {
   assert.equal(suggestion, "kubernetes.io/job-controller");
   assert.equal(text.slice(position.from, position.to), "kubernetes.io/job-controler");
   assert.deepEqual([position.line, position.column, position.exact], [7, 14, true]);
+  assert.equal(text.slice(objects[0].position.from), TYPO);
 });
 
 test("lint accepts multiple documents and lists, and reports malformed ones", () => {

@@ -211,7 +211,7 @@ test("the documented test fails with the missing condition", async (t) => {
   start({}, job(RUNNING));
   const folder = mkdtempSync(join(tmpdir(), "managed-by-client-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  symlinkSync(join(import.meta.dirname, "../node_modules"), join(folder, "node_modules"));
+  symlinkSync(join(import.meta.dirname, "../../node_modules"), join(folder, "node_modules"));
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, JSON.stringify({ clusters: [{ name: "c", cluster: { server: url, "insecure-skip-tls-verify": true } }], users: [{ name: "u", user: {} }], contexts: [{ name: "x", context: { cluster: "c", user: "u" } }], "current-context": "x" }));
   const [, code] = /### Check every write of a client\n.*?```js\n(.*?)```/s.exec(readFileSync(join(root, "docs/reference/javascript.md"), "utf8"));

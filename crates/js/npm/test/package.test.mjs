@@ -15,10 +15,10 @@ import * as imported from "managed-by";
 import { built, CHANGED, root } from "./support.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const bin = (name) => join(here, "../node_modules/.bin", name);
+const bin = (name) => join(here, "../../node_modules/.bin", name);
 const folder = mkdtempSync(join(tmpdir(), "managed-by-"));
 after(() => rmSync(folder, { recursive: true }));
-symlinkSync(join(here, "../node_modules"), join(folder, "node_modules"));
+symlinkSync(join(here, "../../node_modules"), join(folder, "node_modules"));
 const write = (name, text) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
@@ -143,12 +143,9 @@ test("the published package contains exactly the required files", () => {
   }
 });
 
-test("lock files contain no registry URLs", () => {
-  for (const file of ["crates/js/npm/package-lock.json", "crates/js/playground/package-lock.json"]) {
-    const { packages } = JSON.parse(readFileSync(join(root, file), "utf8"));
-    const named = Object.values(packages).filter(({ resolved }) => resolved !== undefined);
-    assert.deepEqual(named, [], file);
-  }
+test("the lock file contains no registry URLs", () => {
+  const { packages } = JSON.parse(readFileSync(join(root, "crates/js/package-lock.json"), "utf8"));
+  assert.deepEqual(Object.values(packages).filter(({ resolved }) => resolved !== undefined), []);
 });
 
 test("examples in the documentation print the documented output", () => {
