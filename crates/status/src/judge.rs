@@ -8,26 +8,15 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
+use managed_by_testing::cluster::{Cluster, Fault, KUEUE};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use crate::assessment::{Kueue, LEASES, ObjectStatus, StatusVerdict};
-use crate::fake::{Cluster, Fault};
+use crate::fake::{report, run};
 use StatusVerdict::{Contradicting, Finished, Orphaned, Stalled};
-
-const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
-const LEASE: &str = "coordination.k8s.io/v1/leases";
-
-/// Adds the Leases of all controllers, with the last renewal now.
-fn add_leases(cluster: &mut Cluster) {
-    let time = cluster.now.to_rfc3339();
-    let leases = LEASES.iter().map(|lease| {
-        json!({"metadata": {"name": lease.name, "namespace": lease.namespace}, "spec": {"renewTime": time}})
-    });
-    cluster.objects.insert(LEASE.to_owned(), leases.collect());
-}
 
 /// Adds a management cluster's objects with one worker, and a Workload on it for each delegated object.
 fn add_kueue(cluster: &mut Cluster, delegated: &[Value]) {
@@ -146,14 +135,16 @@ fn judge(path: &Path) -> (usize, usize, Vec<String>) {
         }
         let mut cluster = Cluster::new(now);
         cluster.page = 100;
-        add_leases(&mut cluster);
+        for lease in LEASES {
+            cluster.add_lease(lease.namespace, lease.name);
+        }
         let delegated = stored.values().filter(|recorded| recorded.is_delegated);
         let delegated: Vec<_> = delegated.map(|recorded| recorded.object.clone()).collect();
         add_kueue(&mut cluster, &delegated);
         for recorded in stored.values() {
             cluster.add(&recorded.resource, recorded.object.clone());
         }
-        let report = cluster.report();
+        let report = report(&cluster);
         assert_eq!(report.unchecked, [], "{}:{line}", path.display());
         for row in report.objects {
             let uid = row.uid.clone();
@@ -216,32 +207,6 @@ fn no_prefix_of_a_recording_is_a_problem() {
     assert!(prefixes > 2_000 && ended > 400);
 }
 
-/// Returns the recorded orphans, with the objects of a healthy cluster: seconds after their creation.
-fn recorded(after: i64) -> Cluster {
-    let recorded: Value = serde_json::from_str(include_str!("assessment/recorded.json")).unwrap();
-    let created: DateTime<Utc> = "2026-11-28T05:55:17Z".parse().unwrap();
-    let now: DateTime<Utc> = recorded["now"].as_str().unwrap().parse().unwrap();
-    let mut cluster = Cluster::new(if after == 0 {
-        now
-    } else {
-        created
-            .checked_add_signed(TimeDelta::seconds(after))
-            .unwrap()
-    });
-    add_leases(&mut cluster);
-    for (name, list) in recorded.as_object().unwrap() {
-        let version = match &**name {
-            "now" => continue,
-            "jobs" => "batch/v1",
-            "jobsets" => "jobset.x-k8s.io/v1alpha2",
-            _ => KUEUE,
-        };
-        let list = list.as_array().unwrap().clone();
-        cluster.objects.insert(format!("{version}/{name}"), list);
-    }
-    cluster
-}
-
 const ORPHANS: [&str; 6] = [
     "no-requests",
     "a-noqueue",
@@ -254,7 +219,10 @@ const ORPHANS: [&str; 6] = [
 /// The documented time is `--after`.
 #[test]
 fn recorded_orphans_are_found_within_the_documented_time() {
-    let report = recorded(61).report();
+    let mut cluster = Cluster::recorded();
+    // After the creation of the last one.
+    cluster.now = "2026-11-28T05:56:18Z".parse().unwrap();
+    let report = report(&cluster);
     let problems = report.objects.iter().filter(|row| row.verdict == Orphaned);
     let found: BTreeSet<_> = problems.map(|row| &*row.object.name).collect();
     println!(
@@ -269,8 +237,8 @@ fn recorded_orphans_are_found_within_the_documented_time() {
 /// were read have the same verdicts as without it.
 #[test]
 fn a_fault_is_unchecked() {
-    let cluster = recorded(0);
-    let whole = cluster.run();
+    let cluster = Cluster::recorded();
+    let whole = run(&cluster, "{}", "-A");
     let before: BTreeMap<_, _> = whole
         .report
         .unwrap()
@@ -299,7 +267,7 @@ fn a_fault_is_unchecked() {
                 });
                 cluster.faults.extend(paths.map(|path| (path, fault)));
             }
-            let Ok(report) = cluster.run().report else {
+            let Ok(report) = run(&cluster, "{}", "-A").report else {
                 // Without the version and the API groups, there is no report.
                 assert!(matches!(&**path, "/version" | "/apis"), "{fault:?} {path}");
                 tried += 1;
@@ -371,7 +339,7 @@ proptest! {
     /// Whatever one tenant stores in any field of any object of a namespace, the others keep their verdicts.
     #[test]
     fn hostile_objects_change_no_other_row(list in any::<Index>(), object in any::<Index>(), field in any::<Index>(), value in any_value()) {
-        let mut cluster = recorded(0);
+        let mut cluster = Cluster::recorded();
         let lists = ["batch/v1/jobs", "jobset.x-k8s.io/v1alpha2/jobsets", "kueue.x-k8s.io/v1beta2/workloads"];
         let name = *list.get(&lists);
         let mut hostile = object.get::<Value>(&cluster.objects[name]).clone();
@@ -382,9 +350,9 @@ proptest! {
         // The API server itself checks these.
         fields.retain(|path| !matches!(&**path, "" | "/kind" | "/apiVersion" | "/metadata" | "/metadata/name" | "/metadata/namespace"));
         *hostile.pointer_mut(field.get::<String>(&fields)).unwrap() = value;
-        let expected: BTreeMap<_, _> = cluster.report().objects.into_iter().map(|row| (row.object, row.verdict)).collect();
+        let expected: BTreeMap<_, _> = report(&cluster).objects.into_iter().map(|row| (row.object, row.verdict)).collect();
         cluster.add(name, hostile);
-        let report = cluster.report();
+        let report = report(&cluster);
         let others = report.objects.iter().filter(|row| row.object.namespace != "team-evil");
         let others: BTreeMap<_, _> = others.map(|row| (row.object.clone(), row.verdict)).collect();
         prop_assert_eq!(others, expected);

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 
 pub mod admission;
 pub mod chart;
+pub mod cluster;
 pub mod examples;
 pub mod expected;
 pub mod invalid_requests;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The output of a run.
 #[derive(Debug)]
@@ -10,6 +10,16 @@ pub(crate) struct RunOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
+}
+
+impl RunOutput {
+    pub(crate) fn new(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
 }
 
 /// Starts the program in a directory, with pipes for its standard streams.
@@ -34,11 +44,7 @@ pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> RunOutput
     let feed = std::thread::spawn(move || drop(to.write_all(&bytes)));
     let output = child.wait_with_output().unwrap();
     feed.join().unwrap();
-    RunOutput {
-        code: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
+    RunOutput::new(output)
 }
 
 /// Runs the program in the root of the repository.
