@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Evaluate manifests as if they were created: YAML, JSON, lists, directories
     #[command(
-        after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github\n  managed-by lint manifests/ --baseline old.json --write-baseline"
+        after_help = "Examples:\n  managed-by lint job.yaml\n  helm template . | managed-by lint --kubernetes 1.36\n  managed-by lint manifests/ --exclude node_modules -o github"
     )]
     Lint(LintArgs),
     /// Evaluate the updates between two files or directories, or since a commit

@@ -83,7 +83,7 @@ impl DiagnosticKind {
         (
             Self::UnusedSuppression,
             Level::Warning,
-            "An exception or a baseline entry that no finding matches",
+            "An exception that no finding matches",
         ),
         (
             Self::DuplicateField,

@@ -108,8 +108,6 @@ pub struct ManifestArgs {
     #[command(flatten)]
     pub(crate) directories: DirectoryArgs,
     #[command(flatten)]
-    pub(crate) baseline: BaselineArgs,
-    #[command(flatten)]
     pub(crate) user: ImpersonationArgs,
     #[command(flatten)]
     pub evaluation: EvaluationArgs,
@@ -134,17 +132,6 @@ pub struct DirectoryArgs {
     /// Directory that the patterns are relative to, if it is not the working directory.
     #[arg(skip)]
     pub(crate) root: Option<PathBuf>,
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Baseline")]
-pub struct BaselineArgs {
-    /// Baseline file: count the findings that it lists, but don't fail on them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
-    /// Write all findings to the --baseline file
-    #[arg(long)]
-    pub(crate) write_baseline: bool,
 }
 
 /// Arguments that control the evaluation and its output.

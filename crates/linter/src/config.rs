@@ -38,8 +38,6 @@ struct Config {
     /// Namespace of objects without one
     #[serde(deserialize_with = "namespace")]
     namespace: Option<String>,
-    /// Baseline file: lint and diff suppress the findings that it lists; --write-baseline creates it
-    baseline: Option<PathBuf>,
     /// Enforcement of rules by id: deny, warn or off
     #[serde(deserialize_with = "rule_overrides")]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
@@ -111,9 +109,7 @@ impl Config {
             Diagnostic::at(&input.name, span_and_source(&text, &located), message)
         })?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        for file in [&mut config.settings, &mut config.baseline] {
-            *file = file.take().map(|file| directory.join(file));
-        }
+        config.settings = config.settings.map(|file| directory.join(file));
         Ok((config, directory.to_owned()))
     }
 
@@ -128,10 +124,8 @@ impl Config {
         args.kubernetes = args.kubernetes.take().or(self.kubernetes);
     }
 
-    /// Applies the defaults for files, the namespace, the baseline and evaluation.
+    /// Applies the defaults for files, the namespace and evaluation.
     fn apply_to_manifests(mut self, directory: PathBuf, args: &mut ManifestArgs) {
-        let baseline = &mut args.baseline.baseline;
-        *baseline = baseline.take().or(self.baseline.take());
         args.user.namespace = args.user.namespace.take().or(self.namespace.take());
         if args.directories.exclude.is_empty() {
             args.directories.exclude = std::mem::take(&mut self.exclude);

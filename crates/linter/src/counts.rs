@@ -1,14 +1,13 @@
 //! Counts of results, which need no memory per result.
 
-use crate::result::{RequestResult, Suppression};
+use crate::result::RequestResult;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResultCounts {
     pub(crate) evaluated: usize,
     pub(crate) denied: usize,
     pub(crate) warned: usize,
-    pub(crate) suppressed_by_exception: usize,
-    pub(crate) suppressed_by_baseline: usize,
+    pub(crate) excepted: usize,
     /// The position of the first object without findings whose `managedBy` the API server drops, a note about it, and their number.
     pub(crate) dropped_field: Option<(String, String, u64)>,
 }
@@ -23,13 +22,7 @@ impl ResultCounts {
         count(&mut self.denied, !is_allowed);
         count(&mut self.warned, is_allowed && result.has_warning());
         for finding in &result.findings {
-            match finding.suppression {
-                Some(Suppression::Exception { .. }) => {
-                    count(&mut self.suppressed_by_exception, true);
-                }
-                Some(Suppression::Baseline) => count(&mut self.suppressed_by_baseline, true),
-                None => {}
-            }
+            count(&mut self.excepted, finding.exception.is_some());
         }
         if result.findings.is_empty()
             && let Some(note) = result.dropped_field_note()
@@ -55,7 +48,5 @@ pub(crate) struct Totals {
     /// Other warnings.
     pub(crate) warnings: usize,
     /// Findings suppressed by an exception in the object.
-    pub(crate) suppressed_by_exception: usize,
-    /// Findings suppressed by the baseline.
-    pub(crate) suppressed_by_baseline: usize,
+    pub(crate) excepted: usize,
 }

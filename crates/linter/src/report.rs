@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind, Level, Span};
 use managed_by_console::exit::ExitStatus;
@@ -49,8 +48,6 @@ pub(crate) struct Report {
     pub(crate) deleted: Vec<ObjectRef>,
     /// Objects that only the new side of `diff` contains.
     pub(crate) created: Vec<ObjectRef>,
-    /// Files that were read; for `diff`, the new files.
-    pub(crate) files: Vec<Arc<str>>,
     /// Hints, such as for a misspelled kind, with the first position and the number of occurrences.
     pub(crate) hints: BTreeMap<String, (String, u64)>,
     /// True if the input may contain nothing to evaluate, such as a comparison without changes.
@@ -81,7 +78,7 @@ pub(crate) struct Annotation<'r> {
 impl Annotation<'_> {
     pub(crate) fn is_suppressed(&self) -> bool {
         self.finding
-            .is_some_and(|(_, finding)| finding.suppression.is_some())
+            .is_some_and(|(_, finding)| finding.exception.is_some())
     }
 }
 
@@ -113,8 +110,7 @@ impl Report {
             warned: results.warned,
             errors: errors.len(),
             warnings: self.diagnostics_with_level(Level::Warning).count(),
-            suppressed_by_exception: results.suppressed_by_exception,
-            suppressed_by_baseline: results.suppressed_by_baseline,
+            excepted: results.excepted,
         }
     }
 
@@ -226,7 +222,6 @@ impl Report {
         self.diagnostics.append(&mut other.diagnostics);
         self.deleted.append(&mut other.deleted);
         self.created.append(&mut other.created);
-        self.files.append(&mut other.files);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.empty = self.empty.saturating_add(other.empty);
         self.fixes.append(&mut other.fixes);

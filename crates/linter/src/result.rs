@@ -69,19 +69,9 @@ pub(crate) struct LocatedFinding {
     pub(crate) span: Option<Span>,
     #[serde(skip)]
     pub(crate) source: Option<SourceLine>,
-    /// Reason why the finding is suppressed, or [`None`] if it is not.
-    #[serde(rename = "suppressed", skip_serializing_if = "Option::is_none")]
-    pub(crate) suppression: Option<Suppression>,
-}
-
-/// Reason why a finding is suppressed. A suppressed finding does not affect the decision or the exit status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "by", rename_all = "lowercase")]
-pub(crate) enum Suppression {
-    /// An exception in the object.
-    Exception { reason: String },
-    /// An entry in the baseline.
-    Baseline,
+    /// The reason of the object's exception, if it has one. The finding then affects neither the decision nor the exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exception: Option<String>,
 }
 
 impl LocatedFinding {
@@ -185,7 +175,7 @@ impl RequestResult {
                 reported,
                 span,
                 source: source.flatten(),
-                suppression: None,
+                exception: None,
             }
         });
         Self {
@@ -205,19 +195,20 @@ impl RequestResult {
         }
     }
 
-    /// Suppresses findings and updates the decision.
-    pub(crate) fn suppress(
-        &mut self,
-        mut reason: impl FnMut(&LocatedFinding) -> Option<Suppression>,
-    ) {
-        for finding in self.findings.iter_mut().filter(|f| f.suppression.is_none()) {
-            finding.suppression = reason(finding);
+    /// Suppresses the findings of a rule and updates the decision. Returns true if there are any.
+    pub(crate) fn suppress(&mut self, rule: &str, reason: &str) -> bool {
+        let mut is_used = false;
+        for finding in &mut self.findings {
+            if finding.reported.rule.id() == rule {
+                finding.exception = Some(reason.to_owned());
+                is_used = true;
+            }
         }
         let denials = self.findings.iter().filter(|finding| finding.is_denial());
-        if denials.clone().all(|finding| finding.suppression.is_none()) {
-            return;
+        if denials.clone().all(|finding| finding.exception.is_none()) {
+            return is_used;
         }
-        let mut counted = denials.filter(|finding| finding.suppression.is_none());
+        let mut counted = denials.filter(|finding| finding.exception.is_none());
         if let Some(decisions) = &mut self.releases {
             let denied = counted.clone().filter_map(|f| f.reported.releases);
             let denied = denied.fold(ReleaseSet::default(), ReleaseSet::union);
@@ -227,11 +218,12 @@ impl RequestResult {
         if counted.next().is_none() {
             self.decision = Decision::Allowed;
         }
+        is_used
     }
 
     pub(crate) fn unsuppressed_findings(&self) -> impl Iterator<Item = &LocatedFinding> + Clone {
         let findings = self.findings.iter();
-        findings.filter(|finding| finding.suppression.is_none())
+        findings.filter(|finding| finding.exception.is_none())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind};
 use managed_by_console::exit::{CliError, ExitStatus};
@@ -51,7 +50,7 @@ pub fn run(args: &DiffArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let mut report = comparison.report(sides);
     report.may_be_empty = comparison.old_is_commit || has_unchanged;
     report.diagnostics.extend(settings.remarks.iter().cloned());
-    ManifestResults::new(&args.manifests, report)?.finish(quiet)
+    ManifestResults::new(&args.manifests, report).finish(quiet)
 }
 
 /// Returns the files of one side. As in git, `/dev/null` is empty, so that all objects of the other side are new or
@@ -203,7 +202,6 @@ impl Comparison<'_> {
     fn evaluate_file(&self, file: &Input, pairs: &[Option<usize>], old: &[OldObject]) -> Report {
         let context = &self.context;
         let mut report = Report::default();
-        report.files.push(Arc::clone(&file.name));
         let mut pairs = pairs.iter();
         for_each_object(file, &mut report, |located, report| {
             let pair = self

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
 
 use managed_by_console::diagnostic::Diagnostic;
@@ -15,10 +14,10 @@ use super::ManifestResults;
 use super::objects::{Context, LocatedObject, for_each_object};
 use super::resolve;
 use crate::args::LintArgs;
+use crate::exception::exceptions;
 use crate::files::FileSelector;
 use crate::fix::{self, Edit, is_slip};
 use crate::report::Report;
-use crate::suppression::{Baseline, exceptions};
 
 /// Maximum number of times that `--fix` evaluates a file.
 const MAX_ROUNDS: usize = 8;
@@ -39,13 +38,10 @@ pub fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
         diagnostics: settings.remarks.clone(),
         ..Report::default()
     };
-    let mut results = ManifestResults::new(&args.manifests, report)?;
+    let mut results = ManifestResults::new(&args.manifests, report);
     // Results are not printed if there is a diff.
     results.is_streamed = !args.diff;
-    let fixer = (args.fix || args.diff).then(|| Fixer {
-        baseline: results.baseline.known(),
-        is_diff: args.diff,
-    });
+    let fixer = (args.fix || args.diff).then_some(Fixer { is_diff: args.diff });
     let (fixer, context) = (fixer.as_ref(), &context);
     // Files are evaluated in parallel, and their results are printed in order.
     rayon::in_place_scope_fifo(|scope| {
@@ -73,7 +69,6 @@ pub fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
 /// Evaluates a file. With a fixer, first fixes it. If the receiver is gone, nothing needs the results.
 fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>, to: &SyncSender<Report>) {
     let mut report = Report::default();
-    report.files.push(Arc::clone(&input.name));
     if let Some(fixer) = fixer
         && let Err(error) = fixer.fix(input, context, &mut report)
     {
@@ -105,8 +100,6 @@ fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>, to: &SyncSe
 
 /// Corrects files, for `--fix` and `--diff`.
 struct Fixer {
-    /// Known findings, which stay.
-    baseline: Baseline,
     /// True if the changes are printed instead of written.
     is_diff: bool,
 }
@@ -125,7 +118,7 @@ impl Fixer {
         // A fixed value may have another finding. The limit only protects against suggestions that contradict each other.
         for _ in 0..MAX_ROUNDS {
             let hints = report.hints.clone();
-            let Some(edited) = fix_once(&current, context, &self.baseline, report)? else {
+            let Some(edited) = fix_once(&current, context, report)? else {
                 break;
             };
             current = Input::from_bytes(&input.name, edited);
@@ -156,14 +149,13 @@ fn unified_diff(name: &str, old: &str, new: &str) -> String {
 fn fix_once(
     input: &Input,
     context: &Context<'_>,
-    baseline: &Baseline,
     report: &mut Report,
 ) -> Result<Option<Vec<u8>>, Diagnostic> {
     let mut edits = Vec::new();
     let mut fixes = Vec::new();
     // Parse errors are reported when the file is evaluated.
     for_each_object(input, &mut Report::default(), |located, _| {
-        for Suggestion { at, new, is_key } in suggestions(located, context, baseline) {
+        for Suggestion { at, new, is_key } in suggestions(located, context) {
             let position = || format!("{}:{}:{}", input.name, at.line, at.column);
             let edit = Edit::new(located.text, &at, new).and_then(|edit| {
                 let known = context.evaluator.known_controllers();
@@ -216,11 +208,7 @@ struct Suggestion {
     is_key: bool,
 }
 
-fn suggestions(
-    located: &LocatedObject<'_, '_>,
-    context: &Context<'_>,
-    baseline: &Baseline,
-) -> Vec<Suggestion> {
+fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<Suggestion> {
     let (object, document) = (&located.object, located.document);
     let request = object.request(context.namespace, &context.user);
     let evaluator = &context.evaluator;
@@ -229,11 +217,9 @@ fn suggestions(
         return Vec::new();
     };
     let exceptions = exceptions(object.json()).unwrap_or_default();
-    let name = object.full_name(context.namespace);
     let findings = evaluated.findings.into_iter();
     findings
         .filter(|finding| !exceptions.contains_key(finding.rule.id()))
-        .filter(|finding| !baseline.contains(located.file, &name, finding.rule, &finding.path))
         .filter_map(|finding| {
             let path = object.document_path(&finding.path);
             let is_key = finding.is_about_key();

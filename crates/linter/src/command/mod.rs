@@ -19,7 +19,6 @@ use managed_by_console::settings::ResolvedSettings;
 use crate::args::{EvaluationArgs, ManifestArgs};
 use crate::output::ResultPrinter;
 use crate::report::Report;
-use crate::suppression::BaselineFilter;
 
 /// Reads the settings from the arguments.
 fn resolve(args: &EvaluationArgs) -> Result<ResolvedSettings, CliError> {
@@ -31,7 +30,6 @@ fn resolve(args: &EvaluationArgs) -> Result<ResolvedSettings, CliError> {
 /// Prints the results for manifests, as they are evaluated.
 struct ManifestResults<'a> {
     args: &'a ManifestArgs,
-    baseline: BaselineFilter,
     printer: ResultPrinter,
     report: Report,
     /// True if results are printed before all are known.
@@ -40,21 +38,17 @@ struct ManifestResults<'a> {
 
 impl<'a> ManifestResults<'a> {
     /// Starts with the first results.
-    fn new(args: &'a ManifestArgs, mut report: Report) -> Result<Self, CliError> {
-        let mut baseline = BaselineFilter::new(&args.baseline)?;
-        baseline.suppress(&mut report.results);
-        Ok(Self {
+    fn new(args: &'a ManifestArgs, report: Report) -> Self {
+        Self {
             args,
-            baseline,
             printer: ResultPrinter::new(args.evaluation.output),
             report,
             is_streamed: true,
-        })
+        }
     }
 
     /// Adds the results for some objects.
-    fn add(&mut self, mut report: Report) -> Result<(), CliError> {
-        self.baseline.suppress(&mut report.results);
+    fn add(&mut self, report: Report) -> Result<(), CliError> {
         self.report.append(report);
         if self.is_streamed {
             self.printer.print_results(&mut self.report)?;
@@ -68,7 +62,6 @@ impl<'a> ManifestResults<'a> {
             report.skipped = report.remove_diagnostics(DiagnosticKind::Unreadable);
         }
         report.configure(evaluation);
-        self.baseline.finish(report)?;
         self.printer.finish(report, quiet, evaluation.allow_empty)?;
         Ok(report.exit_status(evaluation))
     }

@@ -19,10 +19,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::args::ManifestArgs;
+use crate::exception::{ANNOTATION, exceptions};
 use crate::hint;
 use crate::report::Report;
-use crate::result::{RequestResult, Suppression};
-use crate::suppression::{ANNOTATION, exceptions};
+use crate::result::RequestResult;
 
 /// Settings, namespace and user of the evaluated requests.
 pub(super) struct Context<'c> {
@@ -312,12 +312,7 @@ impl LocatedObject<'_, '_> {
         for (rule, reason) in exceptions {
             let mut is_used = false;
             for result in &mut *outcomes {
-                result.suppress(|finding| {
-                    let is_match = finding.reported.rule.id() == rule;
-                    is_used |= is_match;
-                    let reason = reason.clone();
-                    is_match.then_some(Suppression::Exception { reason })
-                });
+                is_used |= result.suppress(rule, &reason);
             }
             if !is_used {
                 let unused = diagnostic(format!("unused exception for {rule}, remove the line"));

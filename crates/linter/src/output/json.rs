@@ -68,7 +68,7 @@ fn summary(report: &Report) -> Value {
         "evaluated": totals.evaluated, "denied": totals.denied, "warned": totals.warned,
         "errors": totals.errors, "deleted": report.deleted.len(), "unsupported": report.unsupported,
         "skipped": report.skipped, "empty": report.empty, "fixed": report.fixes.len(),
-        "exceptions": totals.suppressed_by_exception, "baseline": totals.suppressed_by_baseline,
+        "exceptions": totals.excepted,
     })
 }
 

@@ -9,7 +9,7 @@ use managed_by_console::escape::escape_control;
 use quick_junit::{NonSuccessKind, Report as JUnit, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::Report;
-use crate::result::{LocatedFinding, RequestResult, Suppression};
+use crate::result::{LocatedFinding, RequestResult};
 
 pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let denies_warnings = report.denies_warnings;
@@ -78,12 +78,14 @@ fn object_case(result: &RequestResult, denies_warnings: bool) -> TestCase {
     let mut case = TestCase::new(&*escape_control(&result.describe_request()), status);
     case.set_classname(&*escape_control(&result.object.kind_and_group()));
     output.extend(result.findings.iter().filter_map(|finding| {
-        let reason = match finding.suppression.as_ref()? {
-            Suppression::Exception { reason } => format!("suppressed by an exception ({reason})"),
-            Suppression::Baseline => "in the baseline".to_owned(),
-        };
+        let reason = finding.exception.as_ref()?;
         let (text, id) = (&finding.reported.message, finding.reported.rule.id());
-        Some(escape_control(&format!("{reason}: {text} [{id}]")).into_owned())
+        Some(
+            escape_control(&format!(
+                "suppressed by an exception ({reason}): {text} [{id}]"
+            ))
+            .into_owned(),
+        )
     }));
     output.extend(notes.into_iter().map(|(_, text)| text));
     if !output.is_empty() {

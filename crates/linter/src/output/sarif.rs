@@ -12,7 +12,7 @@ use managed_by_console::format::{set, single_line};
 use serde_json::{Value, json};
 
 use crate::report::{Annotation, Report};
-use crate::result::{Suppression, unchecked_id};
+use crate::result::unchecked_id;
 
 /// Prints the results of a report, before the first the start of the document.
 pub(crate) fn write_results(
@@ -140,13 +140,9 @@ fn result(annotation: &Annotation<'_>) -> Value {
             "releases",
             json!(finding.reported.releases),
         );
-        suppressions = match &finding.suppression {
-            Some(Suppression::Exception { reason }) => {
-                json!([{"kind": "inSource", "justification": reason}])
-            }
-            Some(Suppression::Baseline) => json!([{"kind": "external"}]),
-            None => suppressions,
-        };
+        if let Some(reason) = &finding.exception {
+            suppressions = json!([{"kind": "inSource", "justification": reason}]);
+        }
     }
     json!({
         "ruleId": annotation.id,

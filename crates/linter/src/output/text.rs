@@ -130,8 +130,7 @@ fn to_u64(count: usize) -> u64 {
 pub(crate) fn suppressed_counts(report: &Report) -> String {
     let totals = report.totals();
     counts(&[
-        (totals.suppressed_by_exception, "suppressed by exceptions"),
-        (totals.suppressed_by_baseline, "in the baseline"),
+        (totals.excepted, "suppressed by exceptions"),
         (report.fixes.len(), "fixed"),
     ])
 }
