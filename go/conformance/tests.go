@@ -69,27 +69,29 @@ func newTests(seed uint64) []test {
 	fails := []bool{true, true, true, false, false, false, random.IntN(2) == 0}
 	for i, fails := range fails {
 		script, seconds := hidden(random, fails)
-		next := &job{name: fmt.Sprintf("complete-%d", i+1), script: script}
-		pods := between(2, 3)
+		// Both kinds of Jobs look the same.
+		completions, backoffLimit := between(2, 3), between(0, 1)
+		next := &job{name: fmt.Sprintf("complete-%d", i+1), script: script, want: outcome{end: batchv1.JobComplete, succeeded: completions}}
+		pods := completions
 		if fails {
-			pods = between(1, 2)
+			pods = backoffLimit + 1
 			next.name, next.want = fmt.Sprintf("fail-%d", i+1), outcome{end: batchv1.JobFailed, failed: pods}
-			next.spec = batchv1.JobSpec{Completions: ptr[int32](1), BackoffLimit: ptr(pods - 1)}
-		} else {
-			next.spec.Completions, next.want = &pods, outcome{end: batchv1.JobComplete, succeeded: pods}
 		}
-		next.spec.Parallelism, next.want.takes = ptr[int32](1), time.Duration(int(pods)*seconds[0])*time.Second
+		next.spec = batchv1.JobSpec{Parallelism: ptr[int32](1), Completions: &completions, BackoffLimit: &backoffLimit}
+		next.want.takes = time.Duration(int(pods)*seconds[0]) * time.Second
 		core = append(core, next)
 	}
 	completions := between(3, 5)
 	failing := make([]bool, between(4, 6))
 	var completed, failed []int
-	for i := range failing {
-		// Index 0 fails, index 1 does not.
-		if failing[i] = i == 0 || i > 1 && random.IntN(2) == 0; failing[i] {
-			failed = append(failed, i)
-		} else {
-			completed = append(completed, i)
+	for completed == nil || failed == nil {
+		completed, failed = nil, nil
+		for i := range failing {
+			if failing[i] = random.IntN(2) == 0; failing[i] {
+				failed = append(failed, i)
+			} else {
+				completed = append(completed, i)
+			}
 		}
 	}
 	perIndex, _ := hidden(random, failing...)

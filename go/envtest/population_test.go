@@ -60,13 +60,13 @@ var population = []member{
 	}, []string{"unfinished"}},
 	{"finishes-at-once", func(c *controller) {
 		c.pod = func(context.Context, *batchv1.Job) bool { return true }
-	}, []string{"must end as Failed", "its pods need", "failed is 0", "succeeded is 1"}},
+	}, []string{"must end as Failed", "its pods need", "failed is 0", "succeeded is"}},
 	{"runs-no-pods", func(c *controller) {
 		c.pod = func(context.Context, *batchv1.Job) bool { time.Sleep(5 * time.Second); return true }
-	}, []string{"must end as Failed", "failed is 0", "succeeded is 1"}},
+	}, []string{"must end as Failed", "failed is 0", "succeeded is"}},
 	{"swaps-outcomes", func(c *controller) {
 		c.pod = func(ctx context.Context, job *batchv1.Job) bool { return !runPod(ctx, job) }
-	}, []string{"must end as Failed", "must end as Complete", "failed is 0", "succeeded is 1", "succeeded is 0", "its pods need", "unfinished  not-finished"}},
+	}, []string{"must end as Failed", "must end as Complete", "failed is 0", "succeeded is", "its pods need", "unfinished  not-finished"}},
 	{"premature", func(c *controller) {
 		c.pod = func(ctx context.Context, job *batchv1.Job) bool {
 			job.Spec.Completions = ptr[int32](1)
