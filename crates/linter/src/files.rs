@@ -12,8 +12,8 @@ use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
 
 use crate::args::DirectoryArgs;
+use crate::git::tracked_but_ignored;
 use crate::kustomize::Patches;
-use crate::tracked::tracked_but_ignored;
 
 /// File name extensions of manifests.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];

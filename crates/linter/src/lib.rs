@@ -17,4 +17,3 @@ pub mod output;
 mod recording;
 pub mod report;
 mod result;
-mod tracked;
