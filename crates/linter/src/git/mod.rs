@@ -97,16 +97,17 @@ fn add_changes(
     sides: &mut Sides,
 ) -> Result<(), CliError> {
     let of_path = |text: &str| Diagnostic::of_file(&Input::new(path).name, text);
-    let mut target = path.to_owned();
+    let here = env::current_dir()?.canonicalize()?;
+    let mut followed = None;
     if path.is_symlink() && !path.is_dir() {
         // Git compares the link itself.
-        let followed = path.canonicalize();
-        let followed =
-            followed.map_err(|e| of_path(&format!("symbolic link, cannot be followed: {e}")))?;
-        let here = env::current_dir()?.canonicalize()?;
-        target = followed.strip_prefix(here).unwrap_or(&followed).to_owned();
+        let target = path.canonicalize();
+        let unreadable = |e| of_path(&format!("symbolic link, cannot be followed: {e}"));
+        followed = Some(target.map_err(unreadable)?);
     }
-    let target = &*target;
+    let target = followed
+        .as_ref()
+        .map_or(path, |target| target.strip_prefix(&here).unwrap_or(target));
     // The directory may have been deleted.
     let is_directory = |path: &&Path| path.as_os_str().is_empty() || path.is_dir();
     let parent = target.ancestors().find(is_directory).unwrap_or(target);
@@ -198,7 +199,7 @@ fn add_contents(
         };
         match (patches.note(&change.file), old, new) {
             (Some(skipped), ..) | (_, Some(Err(skipped)), Some(_)) | (_, _, Some(Err(skipped))) => {
-                sides.skipped.push(skipped)
+                sides.skipped.push(skipped);
             }
             (_, old, new) => {
                 let old = old.map(|old| old.unwrap_or_else(Input::failed));
