@@ -6,7 +6,6 @@ use managed_by::{Release, ReleaseSet};
 use managed_by_console::diagnostic::Diagnostic;
 use managed_by_console::exit::ExitStatus;
 use managed_by_offline::Tally;
-use managed_by_offline::replay::{StatusWriter, WriterTotals};
 
 use crate::args::EvaluationArgs;
 use crate::result::RequestResult;
@@ -45,27 +44,4 @@ impl ReplaySummary {
     pub(crate) fn evaluated_nothing(&self) -> bool {
         self.tally.evaluated == 0 && self.tally.stored == 0 && self.errors.is_empty()
     }
-}
-
-#[derive(Debug)]
-pub(crate) struct WritersProposal {
-    /// The files, by index.
-    pub(crate) files: Vec<Arc<str>>,
-    /// `builtin_status_writers`, by kind.
-    pub(crate) builtin: Vec<WriterList>,
-    /// `status_writers` of `controllers`, by controller name.
-    pub(crate) delegated: Vec<WriterList>,
-    pub(crate) totals: WriterTotals,
-    /// Errors about files, and skipped records: the first ones of each file and reason, then the number of the others.
-    pub(crate) errors: Vec<Diagnostic>,
-}
-
-/// Proposed status writers of a kind or a controller.
-#[derive(Debug)]
-pub(crate) struct WriterList {
-    pub(crate) name: String,
-    /// The error if the settings reject the name.
-    pub(crate) error: Option<String>,
-    /// Writers, each with the error if the settings reject it in this list.
-    pub(crate) writers: Vec<(StatusWriter, Option<String>)>,
 }

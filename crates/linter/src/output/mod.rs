@@ -6,7 +6,6 @@ pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod sarif;
 pub(crate) mod text;
-pub(crate) mod writers;
 
 use std::io::{self, BufWriter, Write};
 

@@ -41,10 +41,7 @@ pub(super) struct StatusWrite<'c> {
     pub(super) kind: usize,
     pub(super) reconciler: StatusReconciler<'c>,
     pub(super) user: String,
-    pub(super) time: Option<Cow<'c, str>>,
-    /// True if a status writer rule of the policy denied the write.
-    pub(super) is_denied: bool,
-    /// True if the policy allowed the write despite a finding of a status writer rule.
+    /// True if a status writer rule of the policy denied the write, or would have.
     pub(super) has_finding: bool,
 }
 
@@ -190,9 +187,7 @@ impl<'c> AuditEvent<'c> {
             kind,
             reconciler,
             user,
-            time: audited.time(),
-            is_denied,
-            has_finding: !is_denied && (annotations.is_denied || annotations.is_warned),
+            has_finding: is_denied || annotations.is_denied || annotations.is_warned,
         })
     }
 }

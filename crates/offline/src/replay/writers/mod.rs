@@ -3,8 +3,7 @@
 
 mod event;
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use managed_by::{Settings, SettingsErrors, kinds};
 
@@ -39,13 +38,9 @@ pub struct WriterTotals {
     pub documents: u64,
     /// Number of workload status writes attributed to a [`StatusWriter`], including writes denied by a status writer rule.
     pub writes: u64,
-    /// Number of those writes denied by a status writer rule.
-    pub denied: u64,
-    /// Number of those writes that the policy allowed despite a finding of a status writer rule: in mode `monitor`, or
-    /// because the rule only warns.
-    pub would_be_denied: u64,
-    /// Times of the first and last of those writes, if the events contain them.
-    pub times: Option<(String, String)>,
+    /// Number of those writes with a finding of a status writer rule. The policy denied them, unless it is in mode `monitor` or the rule
+    /// only warns.
+    pub with_findings: u64,
     /// Number of status writes rejected for other reasons, including other rules of the policy. Not included in `writes`.
     pub rejected: u64,
     /// Number of status writes of other kinds: unknown kinds, and kinds that only contain a workload template, such as CronJobs.
@@ -62,14 +57,10 @@ pub struct WriterTotals {
 pub struct StatusWriter {
     /// The user name in the admission request.
     pub user: String,
-    /// Names of the written kinds.
-    pub kinds: BTreeSet<String>,
     /// Number of writes.
     pub writes: u64,
-    /// Number of writes denied by a status writer rule.
-    pub denied: u64,
-    /// Number of writes that the policy allowed despite a finding of a status writer rule.
-    pub would_be_denied: u64,
+    /// Number of writes with a finding of a status writer rule.
+    pub with_findings: u64,
     /// Position of the first write.
     pub first: RecordPosition,
 }
@@ -148,12 +139,7 @@ impl StatusWriterCollector {
     }
 
     fn count(&mut self, write: StatusWrite<'_>, position: &RecordPosition) {
-        let time = write.time.map(Cow::into_owned);
         let totals = &mut self.totals;
-        if let Some(time) = &time {
-            let (first, last) = totals.times.take().unwrap_or((time.clone(), time.clone()));
-            totals.times = Some((first.min(time.clone()), last.max(time.clone())));
-        }
         let users = match write.reconciler {
             StatusReconciler::BuiltIn => self.builtin.entry(write.kind).or_default(),
             StatusReconciler::Delegated(name) => {
@@ -164,30 +150,15 @@ impl StatusWriterCollector {
             .entry(write.user.clone())
             .or_insert_with(|| StatusWriter {
                 user: write.user,
-                kinds: BTreeSet::new(),
                 writes: 0,
-                denied: 0,
-                would_be_denied: 0,
-                first: RecordPosition { time, ..*position },
+                with_findings: 0,
+                first: position.clone(),
             });
-        if let Some(kind) = self.kinds.get(write.kind)
-            && !writer.kinds.contains(&kind.name)
-        {
-            writer.kinds.insert(kind.name.clone());
-        }
-        for (is_counted, own, total) in [
-            (true, &mut writer.writes, &mut totals.writes),
-            (write.is_denied, &mut writer.denied, &mut totals.denied),
-            (
-                write.has_finding,
-                &mut writer.would_be_denied,
-                &mut totals.would_be_denied,
-            ),
-        ] {
-            if is_counted {
-                increment(own);
-                increment(total);
-            }
+        increment(&mut writer.writes);
+        increment(&mut totals.writes);
+        if write.has_finding {
+            increment(&mut writer.with_findings);
+            increment(&mut totals.with_findings);
         }
     }
 
