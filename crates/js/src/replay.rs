@@ -36,15 +36,13 @@ pub struct Replayer {
 /// An entry in the result of a replay: a request with findings, a write that the API server rejected, or a document that could not
 /// be reviewed.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayStep {
     /// First line of the document, from 1.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub line: u64,
     /// Time of the request, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub time: Option<String>,
     /// Name of the object. Unknown parts are empty.
     pub object: ObjectRef,
@@ -66,12 +64,10 @@ pub struct ReplayStep {
     pub stored: Option<bool>,
     /// User of the request, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub username: Option<String>,
     /// The API server's response to a write that it rejected. `verdict` is then the verdict on the object that the client sent, or
     /// `message` the reason why it could not be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub rejection: Option<Rejection>,
     /// Verdict, if the request could be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,11 +75,9 @@ pub struct ReplayStep {
     pub verdict: Option<Evaluation>,
     /// Reason if the document could not be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub skipped: Option<SkipReason>,
     /// Message with this reason.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub message: Option<String>,
 }
 
@@ -117,34 +111,24 @@ pub struct ReplayTally {
 #[serde(rename_all = "camelCase")]
 pub struct ReplayCounts {
     /// Lines.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub lines: u64,
     /// Documents.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub documents: u64,
     /// Reviewed requests.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub evaluated: u64,
     /// Denied requests.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub denied: u64,
     /// Requests that were allowed with a warning.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub warned: u64,
     /// Objects that were stored with a status before the history begins. They do not count as requests.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub stored: u64,
     /// Stored objects with findings.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub stored_with_findings: u64,
     /// Documents that could not be reviewed.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub skipped: u64,
     /// Writes that the API server rejected. They do not count as requests.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub rejected: u64,
     /// Rejections for a reason that may have passed: a conflict, a missing object, an overloaded server. They are not steps.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub transient_rejections: u64,
     /// Objects that were not deleted.
     pub live: usize,
@@ -152,7 +136,7 @@ pub struct ReplayCounts {
 
 /// Findings of a rule on objects of a kind.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayRow {
     /// Kind and group: `Job.batch`.
@@ -166,31 +150,25 @@ pub struct ReplayRow {
     /// True if the objects were stored before the history begins, so that no request was denied.
     pub stored: bool,
     /// Number of findings.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub count: u64,
     /// Releases that report the finding, if all were evaluated or releases disagree.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
     pub releases: Option<ReleaseSet>,
     /// Line of the first finding.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub first_line: u64,
     /// Time of this finding, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub first_time: Option<String>,
     /// Line of the last finding.
-    #[cfg_attr(feature = "package", ts(type = "number"))]
     pub last_line: u64,
     /// Time of this finding, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub last_time: Option<String>,
     /// First object.
     pub object: ObjectRef,
     /// User who wrote it, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional))]
     pub username: Option<String>,
 }
 

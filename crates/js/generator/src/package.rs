@@ -73,7 +73,7 @@ fn typescript_types() -> Result<String> {
         import type { Evaluation } from \"./evaluation.js\";\n\
         import type { Settings } from \"./settings.js\";\n"
         .to_owned();
-    let config = Config::default();
+    let config = Config::default().with_large_int("number");
     let mut add = |docs: Option<String>, declaration: String| {
         let docs = docs.unwrap_or_default();
         writeln!(text, "\n{docs}export {declaration}")

@@ -47,8 +47,6 @@ export function asResponse({ allowed, message, code, auditAnnotations, warnings 
   };
 }
 
-export const read = (file) => readFileSync(join(root, file), "utf8");
-
 /** An update that kube-apiserver denies. */
 export const CHANGED = {
   kind: { group: "batch", version: "v1", kind: "Job" },

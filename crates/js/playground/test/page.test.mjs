@@ -1,11 +1,7 @@
 // Tests the page in a real browser.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
 import { test } from "node:test";
-import { editor, evaluated, history, JOB, load, outcome, paste, printed, responses, root, scopes, select, usePage } from "./support.mjs";
+import { editor, evaluated, JOB, load, outcome, paste, printed, responses, scopes, select, usePage } from "./support.mjs";
 
 const onPage = usePage();
 
@@ -243,20 +239,6 @@ test("the newest release is evaluated by default, and release boxes are buttons"
   });
 });
 
-test("the initial example has ten lines and a visible marked line", async () => {
-  for (const viewport of [{ width: 1440, height: 900 }, { width: 400, height: 844 }]) {
-    await onPage(
-      async (page) => {
-        assert.equal((await editor(page).innerText()).trimEnd().split("\n").length, 10);
-        assert.equal(await page.locator(".cm-lintRange-warning").innerText(), "kubernetes.io/job-controler");
-        const { top, bottom } = await page.locator(".cm-lintRange-warning").evaluate((element) => element.getBoundingClientRect().toJSON());
-        assert.ok(top > 0 && bottom < viewport.height, `${top} to ${bottom}`);
-      },
-      { viewport },
-    );
-  }
-});
-
 test("examples are grouped by topic, Jobs first, and their titles spell kinds correctly", async () => {
   await onPage(async (page) => {
     const topics = await page.locator("#example optgroup").evaluateAll((groups) => groups.map((group) => group.label));
@@ -296,28 +278,6 @@ test("the link from a rule's page opens its example", async () => {
     }
     assert.deepEqual(missing, []);
   });
-});
-
-test("make playground serves the released files", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "playground-served-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const serving = spawn(process.execPath, [join(root, "crates/js/playground/build.mjs"), "--serve"], { env: { ...process.env, OUT: folder, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
-  t.after(() => serving.kill());
-  let output = "";
-  for await (const chunk of serving.stdout) {
-    output += chunk;
-    if (output.includes("\n")) {
-      break;
-    }
-  }
-  const origin = /http:\S+/.exec(output)[0];
-  const released = join(root, "target/playground");
-  const files = readdirSync(released, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => relative(released, join(entry.parentPath, entry.name)));
-  assert.ok(files.includes("sample.ndjson"));
-  for (const file of files) {
-    const response = await fetch(origin + file);
-    assert.deepEqual(Buffer.from(await response.arrayBuffer()), readFileSync(join(released, file)), file);
-  }
 });
 
 test("the page works with the keyboard alone", async () => {
