@@ -38,13 +38,9 @@ func job() *batchv1.Job {
 
 var start = metav1.NewTime(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
 
-func clientOf(r *recorded.T, form string, objects ...client.Object) client.WithWatch {
-	options := []managedbyclient.Option{managedby.WithReleases(managedby.Since(managedby.V1_31)...)}
-	builder := fake.NewClientBuilder().WithObjects(objects...)
-	if form == "built with Funcs" {
-		return builder.WithInterceptorFuncs(managedbyclient.Funcs(r, options...)).Build()
-	}
-	return managedbyclient.NewWithWatch(r, builder.Build(), options...)
+func clientOf(r *recorded.T, objects ...client.Object) client.WithWatch {
+	releases := managedby.WithReleases(managedby.Since(managedby.V1_31)...)
+	return managedbyclient.NewWithWatch(r, fake.NewClientBuilder().WithObjects(objects...).Build(), releases)
 }
 
 func get(t *testing.T, c client.Client) *batchv1.Job {
@@ -76,7 +72,7 @@ func TestApplyDryRun(t *testing.T) {
 	} {
 		for _, ready := range []int32{1, 2} {
 			r := recorded.New(t.Context())
-			c := clientOf(r, "built with Funcs", job())
+			c := clientOf(r, job())
 			err := write(t.Context(), c, ready)
 			if denied := ready == 2; apierrors.IsInvalid(err) != denied || !denied && err != nil || (len(r.Failures) == 1) != denied {
 				t.Errorf("%s, %d ready: %v, %v", name, ready, err, r.Failures)
@@ -85,7 +81,7 @@ func TestApplyDryRun(t *testing.T) {
 	}
 	r := recorded.New(t.Context())
 	bad := applybatchv1.Job("other", "default").WithSpec(applybatchv1.JobSpec().WithManagedBy("runner"))
-	if err := clientOf(r, "built with Funcs").Apply(t.Context(), bad, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) {
+	if err := clientOf(r).Apply(t.Context(), bad, client.FieldOwner("test"), client.DryRunAll); !apierrors.IsInvalid(err) {
 		t.Errorf("the creation of a Job: %v", err)
 	}
 }
@@ -207,7 +203,7 @@ func TestFailureNamesTheCaller(t *testing.T) {
 // TestErrorsOfTheClient makes writes that fail for other reasons. The code under test gets the client's errors.
 func TestErrorsOfTheClient(t *testing.T) {
 	r := recorded.New(t.Context())
-	c := clientOf(r, "wrapped by New", job())
+	c := clientOf(r, job())
 	stale := get(t, c)
 	touched := stale.DeepCopy()
 	touched.Labels = map[string]string{"touched": "yes"}
@@ -296,7 +292,7 @@ func TestCustomInterceptors(t *testing.T) {
 
 func TestCanceledContext(t *testing.T) {
 	r := recorded.New(t.Context())
-	c := clientOf(r, "wrapped by New", job())
+	c := clientOf(r, job())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Create(ctx, job()); err == nil || len(r.Failures) != 0 {
