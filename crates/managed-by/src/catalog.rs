@@ -95,6 +95,7 @@ catalog! {
     delegation::short_ttl::RULE,
     delegation::ignored_field::RULE,
     job_conventions::conditions::DUPLICATE,
+    job_conventions::conditions::TYPE,
     job_conventions::conditions::UNKNOWN_STATUS,
     job_conventions::conditions::TRANSITION_TIME,
     job_conventions::succeeded_exceeds_completions::RULE,

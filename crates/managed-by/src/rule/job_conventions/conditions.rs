@@ -1,12 +1,14 @@
 //! Rules about the list of conditions.
 //!
-//! Source: "Typical status properties" in Kubernetes' API conventions.
+//! Source: "Typical status properties" in Kubernetes' API conventions, and `JobConditionType` of `k8s.io/api/batch/v1`.
 
 use super::{rule, with_statuses};
 use crate::decode::Raw;
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::sorted::Sorted;
+#[cfg(feature = "manifests")]
+use crate::suggest::{did_you_mean, nearest};
 use crate::upstream::time::Time;
 
 /// The values of a condition's status (`ConditionStatus` of `k8s.io/api/core/v1`).
@@ -91,6 +93,38 @@ fn duplicate<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     for ((first, _), (second, index)) in sorted.iter().zip(sorted.iter().skip(1)) {
         if first == second && !findings.is_full() {
             findings.push(FieldError::duplicate(path(index, "type"), value(second)));
+        }
+    }
+}
+
+/// Own types are legal, so that only a likely typo fires. Only tools check it, because a policy would pay for the search.
+pub(crate) static TYPE: Check = Check::new(
+    rule(
+        "job-conventions/condition-type",
+        include_str!("condition-type.md"),
+    )
+    .for_manifests(),
+    #[cfg(feature = "manifests")]
+    CheckFn::Change(misspelled_type),
+    #[cfg(not(feature = "manifests"))]
+    CheckFn::Manifest,
+);
+
+#[cfg(feature = "manifests")]
+fn misspelled_type<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
+    const TYPES: [&str; 5] = [
+        "Suspended",
+        "Complete",
+        "Failed",
+        "FailureTarget",
+        "SuccessCriteriaMet",
+    ];
+    let ChangedConditions { new, .. } = changed(context);
+    for (index, Condition { name, .. }) in new.iter().enumerate() {
+        let meant = nearest(name, TYPES).filter(|meant| meant != name);
+        if let Some(meant) = meant.filter(|_| !findings.is_full()) {
+            let error = FieldError::invalid(path(index, "type"), value(name), did_you_mean(meant));
+            findings.push(error.with_suggestion(meant));
         }
     }
 }
