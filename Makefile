@@ -335,6 +335,12 @@ parity-random: oracle ## Compare the library with kube-apiserver's code on CASES
 	cargo run --quiet --profile random --package managed-by-parity -- random --patches $(CASES) $(SEED) $(RELEASES)
 	cargo run --quiet --profile random --package managed-by-parity -- changes $(CASES) $(SEED)
 
+BETA := 1.38
+.PHONY: parity-beta
+parity-beta: parity/oracle/bin/$(BETA) # Compare the library's newest release with kube-apiserver's code of the next one, on CASES cases generated from SEED (needs Go)
+	mkdir -p target/beta && ln -sf $(CURDIR)/$< target/beta/$(lastword $(RELEASES))
+	ORACLES=target/beta cargo run --quiet --profile random --package managed-by-parity -- random $(CASES) $(SEED) $(lastword $(RELEASES))
+
 .PHONY: patches
 patches: # Find the patch releases of Kubernetes with other rules than their predecessor (needs Go)
 	go run ./parity/patches/main.go

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-CHART_VERSION=6.0.2 # admission-controller, with Kubewarden 1.37.2
+CHART_VERSION=6.2.0 # admission-controller, with Kubewarden 1.38
 CLUSTER=managed-by-e2e
 REGISTRY=managed-by-e2e-registry
 PORT=5001

@@ -458,7 +458,7 @@ func TestReleasesPrintAsRanges(t *testing.T) {
 	for version, want := range map[string]managedby.Release{
 		"1.36": managedby.V1_36, "1.36.1": managedby.V1_36_1, "v1.36.2-eks-abc": managedby.V1_36, "1.36.99": managedby.V1_36,
 		"1.33.0": managedby.V1_33_2, "v1.33.3+k3s1": managedby.V1_33_5, "1.30.14": managedby.V1_30,
-		"1.29": "", "1.38": "", "1.36-eks": "", "1.36.": "", "1.36.x": "", "1.36.01": "", "1.36.1.1": "", "1": "", "": "",
+		"1.29": "", "1.38": managedby.V1_37, "1.38.0-beta.0": managedby.V1_37, "1.39": "", "1.36-eks": "", "1.36.": "", "1.36.x": "", "1.36.01": "", "1.36.1.1": "", "1": "", "": "",
 	} {
 		if release, err := managedby.ParseRelease(version); release != want || (err == nil) != (want != "") {
 			t.Errorf("ParseRelease(%q) = %q, %v; want %q", version, release, err, want)

@@ -55,7 +55,7 @@ func Since(release Release) Releases {
 }
 
 // ParseRelease returns the release of a version: "1.33.4", "v1.33.4-eks-abc", or "1.33" for the newest patch release. Versions newer than the
-// newest known patch release have its rules.
+// newest known patch release have its rules, and so has the beta of 1.38.
 func ParseRelease(version string) (Release, error) {
 	numbers := strings.TrimPrefix(version, "v")
 	suffix := strings.IndexAny(numbers, "-+")
@@ -63,6 +63,9 @@ func ParseRelease(version string) (Release, error) {
 		numbers = numbers[:suffix]
 	}
 	parts := strings.Split(numbers, ".")
+	if parts[0] == "1" && len(parts) > 1 && parts[1] == "38" {
+		parts[1] = "37"
+	}
 	if len(parts) == 2 && suffix < 0 || len(parts) == 3 && isNumber(parts[2]) {
 		for _, release := range AllReleases() {
 			if release.minor() == parts[0]+"."+parts[1] && (release.isNewest() || len(parts) == 3 && number(parts[2]) <= release.patch()) {

@@ -5,6 +5,7 @@ set -eu
 version=$1
 cd "$(dirname "$0")"
 minor=$(echo "$version" | cut -d . -f 1,2)
+./empty.sh "v$minor.mod"
 if [ "$version" = "$minor" ]; then
     exec go build -modfile="v$minor.mod" -o "bin/$version" .
 fi

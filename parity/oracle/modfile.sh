@@ -1,10 +1,10 @@
 #!/bin/sh
 # Writes the oracle's module files for a Kubernetes release: modfile.sh v1.37.0 writes v1.37.mod and v1.37.sum. Replaces the staging modules, which
-# k8s.io/kubernetes replaces with local directories, with their published versions (v0.37.0).
+# k8s.io/kubernetes replaces with local directories, with their published versions (v0.37.0), or with empty ones if they are not published.
 set -eu
 version=${1:?usage: modfile.sh vMAJOR.MINOR.PATCH}
 cd "$(dirname "$0")"
-release=${version%.*}
+release=$(echo "$version" | cut -d . -f 1,2)
 staging=v0.${version#v1.}
 upstream=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
 {
@@ -16,9 +16,14 @@ upstream=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoM
     grep '^[[:space:]]*github.com/tetratelabs/wazero ' ../../go/go.mod
     printf ')\n\nreplace (\n'
     sed -n 's|^[[:space:]]*\(k8s.io/[a-z-]*\) => ./staging/.*|\1|p' "$upstream" | while read -r module; do
-        printf '\t%s => %s %s\n' "$module" "$module" "$staging"
+        if go mod download "$module@$staging" 2> /dev/null; then
+            printf '\t%s => %s %s\n' "$module" "$module" "$staging"
+        else
+            printf '\t%s => ./bin/empty/%s\n' "$module" "${module#*/}"
+        fi
     done
     printf ')\n'
 } > "$release.mod"
 : > "$release.sum"
+./empty.sh "$release.mod"
 go mod tidy -e -modfile="$release.mod"

@@ -1,5 +1,6 @@
 //! Runs the programs that are built from `oracle/`, which evaluate cases with kube-apiserver's own code.
 
+use std::env;
 use std::io::{BufRead as _, BufReader, BufWriter, Lines, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -46,13 +47,16 @@ pub struct Results {
 }
 
 impl Oracle {
-    /// Starts the program of a release.
+    /// Starts the program of a release, from `oracle/bin` or the directory in `ORACLES`.
     ///
     /// # Errors
     /// If it is not built.
     pub fn start(release: Release) -> Result<Self> {
         let name = format!("oracle/bin/{}", release.as_str());
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(&name);
+        let program = env::var_os("ORACLES").map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join(&name),
+            |directory| Path::new(&directory).join(release.as_str()),
+        );
         let mut command = Command::new(program);
         // The program allocates much and retains little, so less frequent garbage collection is faster.
         command.env("GOGC", "400");

@@ -92,7 +92,8 @@ pub(crate) fn schema() -> Result<Value> {
 /// Returns the pattern of the versions that the library accepts, such as `1.36`, `1.36.3` and `v1.36.3+k3s1`.
 pub(crate) fn version_pattern() -> String {
     let minors = minor_releases().join("|").replace("1.", "");
-    format!(r"^v?1\.({minors})(\.(0|[1-9][0-9]{{0,8}})([-+].*)?)?$")
+    let beta = Release::BETA_MINOR;
+    format!(r"^v?1\.({minors}|{beta})(\.(0|[1-9][0-9]{{0,8}})([-+].*)?)?$")
 }
 
 /// Returns the minor releases: `1.30`.

@@ -22,8 +22,9 @@ unsupported releases.
 {{- $semver := semver $version -}}
 {{- $patch := regexMatch "[.].*[.]" $version | ternary (int $semver.Patch) 1000 -}}
 {{- $release := dict -}}
-{{- $newest := dict -}}
-{{- range (include "managed-by.library" (index . 0) | fromJson).releases -}}
+{{- $releases := (include "managed-by.library" (index . 0) | fromJson).releases -}}
+{{- $newest := last $releases -}}
+{{- range $releases -}}
   {{- $known := semver .newestPatch -}}
   {{- if eq (int $known.Minor) (int $semver.Minor) -}}
     {{- $newest = . -}}

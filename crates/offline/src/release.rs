@@ -103,8 +103,16 @@ fn first_patch_release(release: Release, text: &str) -> Release {
 pub fn note_newer_than_known(version: &str) -> Option<String> {
     let release = version.parse::<Release>().ok()?;
     let newest = release.newest_patch();
+    let is_minor_known = version
+        .trim_start_matches('v')
+        .starts_with(release.as_str());
+    let problem = if is_minor_known {
+        "unknown patch release"
+    } else {
+        "beta release"
+    };
     Release::is_newer_than_known(version)
-        .then(|| format!("{version}: unknown patch release, evaluated as {newest}"))
+        .then(|| format!("{version}: {problem}, evaluated as {newest}"))
 }
 
 #[cfg(test)]
@@ -126,6 +134,7 @@ mod tests {
             ("v1.33.4-eks-1-v1.34.0-eks-2", "1.33.3 to 1.33.5"),
             ("1.33.4,1.36.3", "1.33.3 to 1.33.5, 1.36 from 1.36.2"),
             ("1.30-1.31, 1.36+", "1.30 to 1.31, 1.36 to 1.37"),
+            ("1.38.0-beta.0", "1.37"),
             ("all", "1.30 to 1.37"),
         ] {
             let selector = text.parse::<ReleaseSelector>().unwrap();
@@ -134,11 +143,11 @@ mod tests {
                 expected,
                 "{text}"
             );
-            assert_eq!(!selector.notes.is_empty(), text.contains("99"), "{text}");
+            assert_eq!(!selector.notes.is_empty(), text.contains("99") || text.contains("38"), "{text}");
         }
         for text in [
             "",
-            "1.38",
+            "1.39",
             "1.34-1.33",
             "1.33,",
             "1.29+",

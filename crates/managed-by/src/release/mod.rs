@@ -84,6 +84,9 @@ impl Release {
 
     pub(crate) const OLDEST: Self = Self::V1_30;
 
+    /// The next minor release, which the rules of the newest one apply to. Its beta has them, as far as it was compared (`parity/README.md`).
+    pub const BETA_MINOR: u8 = 38;
+
     /// Releases with the feature `JobManagedBy` off by default.
     pub(crate) const JOB_MANAGED_BY_OFF: &[Self] = &[Self::V1_30, Self::V1_31];
 
@@ -134,11 +137,13 @@ impl Release {
         format!("1.{minor}.{last}")
     }
 
-    /// Returns true if a version of a supported minor release is newer than each known patch release. The rules of the newest known one
-    /// apply to it.
+    /// Returns true if a version of a supported minor release is newer than each known patch release, or the beta of the next minor release.
+    /// The rules of the newest known one apply to it.
     pub fn is_newer_than_known(version: &str) -> bool {
-        let Some((minor, Some(patch))) = parse_version(version) else {
-            return false;
+        let (minor, patch) = match parse_version(version) {
+            Some((Self::BETA_MINOR, _)) => return true,
+            Some((minor, Some(patch))) => (minor, patch),
+            _ => return false,
         };
         let mut newest_first = Self::ALL.iter().rev();
         let known = newest_first.find(|known| known.minor() == minor);
@@ -225,9 +230,12 @@ impl FromStr for Release {
     type Err = ParseReleaseError;
 
     /// Parses a version: `1.33.4`, `v1.33.4-eks-abc`, or `1.33` for the newest patch release. Versions newer than the newest known patch
-    /// release have its rules.
+    /// release have its rules, and so has [`Release::BETA_MINOR`].
     fn from_str(text: &str) -> Result<Self, ParseReleaseError> {
         let (minor, patch) = parse_version(text).ok_or(ParseReleaseError)?;
+        if minor == Self::BETA_MINOR {
+            return Ok(Self::default());
+        }
         let has_patch = |release: &Self| patch.is_some_and(|p| p <= release.patches().last.into());
         let mut oldest_first = Self::ALL.iter().copied();
         let found = oldest_first.find(|release| {
@@ -274,7 +282,9 @@ mod tests {
             ("1.33.99", Some("1.33")),
             ("1.36.0-beta.1", Some("1.36.1")),
             ("1.29.1", None),
-            ("1.38.0", None),
+            ("v1.38.0-beta.0", Some("1.37")),
+            ("1.38", Some("1.37")),
+            ("1.39.0", None),
             ("2.33", None),
             ("1.33-eks", None),
             ("1.33.", None),
@@ -288,7 +298,7 @@ mod tests {
             let release = text.parse::<Release>().ok();
             assert_eq!(release.map(Release::as_str), expected, "{text}");
         }
-        for (version, is_newer) in [("1.33", false), ("1.33.1", false), ("v1.33.99-gke.1", true)] {
+        for (version, is_newer) in [("1.33", false), ("1.33.1", false), ("v1.33.99-gke.1", true), ("1.38", true)] {
             assert_eq!(Release::is_newer_than_known(version), is_newer, "{version}");
         }
     }

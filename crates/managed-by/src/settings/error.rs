@@ -249,7 +249,7 @@ impl SettingsError {
             let text = format!("{text}; quote the version, for example \"{example}\"");
             Rejection::with_suggestion(text, release.map(|release| release.to_string()))
         } else if let Some(word) = got.string() {
-            // Newest first, because the first candidate wins a tie: "1.37" is suggested for "1.38", not "1.30".
+            // Newest first, because the first candidate wins a tie: "1.37" is suggested for "1.39", not "1.30".
             let releases: Vec<_> = Release::ALL.iter().rev().map(|r| r.as_str()).collect();
             Rejection::with_nearest(text, minor(&word), &releases)
         } else {
