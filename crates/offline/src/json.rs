@@ -117,39 +117,12 @@ mod tests {
 
     #[test]
     fn members_are_raw_text() {
-        for (json, expected) in [
-            ("{}", Some(vec![])),
-            (
-                " {\"a\": 1 ,\"b\":\"}\"} ",
-                Some(vec![("a", "1"), ("b", "\"}\"")]),
-            ),
-            (
-                "{\"a\\n\":{\"b\":[{}]}}",
-                Some(vec![("a\n", "{\"b\":[{}]}")]),
-            ),
-            (
-                "{\"a\":\"x\\\"}\",\"a\":\"\\\\\"}",
-                Some(vec![("a", "\"x\\\"}\""), ("a", "\"\\\\\"")]),
-            ),
-            (
-                "{\"a\":true,\"b\": -1.5e3\n}",
-                Some(vec![("a", "true"), ("b", "-1.5e3")]),
-            ),
-            ("[]", None),
-            ("", None),
-            ("{} {}", None),
-            ("{\"a\":1", None),
-            ("{\"a\":t}", None),
-            ("{\"a\" 1}", None),
-            ("{\"a\":1,}", None),
-        ] {
-            let members = Members::parse(json);
-            let members = members.as_ref().map(|all| all.iter().collect::<Vec<_>>());
-            let members = members.as_ref().map(|all| {
-                let all = all.iter().map(|(name, value)| (&**name, *value));
-                all.collect::<Vec<_>>()
-            });
-            assert_eq!(members, expected, "{json}");
+        let members = Members::parse(r#" {"a\n": 1 ,"b":{"c":["}"]}} "#).unwrap();
+        let members: Vec<_> = members.iter().collect();
+        let expected = [("a\n".into(), "1"), ("b".into(), r#"{"c":["}"]}"#)];
+        assert_eq!(members, expected);
+        for json in ["[]", "{} {}"] {
+            assert!(Members::parse(json).is_none(), "{json}");
         }
     }
 

@@ -33,20 +33,20 @@ pub struct Transition {
     matches: fn(&JobChange<'_>) -> bool,
 }
 
-impl Transition {
-    const fn new(
-        id: &'static str,
-        title: &'static str,
-        matches: fn(&JobChange<'_>) -> bool,
-    ) -> Self {
-        Self {
-            id,
-            title,
-            after: None,
-            matches,
-        }
+const fn transition(
+    id: &'static str,
+    title: &'static str,
+    matches: fn(&JobChange<'_>) -> bool,
+) -> Transition {
+    Transition {
+        id,
+        title,
+        after: None,
+        matches,
     }
+}
 
+impl Transition {
     const fn after(self, id: &'static str) -> Self {
         Self {
             after: Some(id),
@@ -61,28 +61,23 @@ pub const CORE: &str = "Core";
 /// The profile of controllers without Jobs: every rule for the status of the recorded kinds is exercised.
 pub const STATUS: &str = "Status";
 
+const COMPLETES: Transition = transition("complete", "the Job completes", |job| {
+    job.becomes_true("Complete")
+});
+
 /// The profiles for Jobs. The first one is [`CORE`], and the others are extended features.
+#[rustfmt::skip]
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: CORE,
         title: "Starts Jobs, counts their pods, and completes or fails them",
         transitions: &[
-            Transition::new("start", "`startTime` is set", |job| job.is_set("startTime")),
-            Transition::new("active", "`active` rises above 0", |job| {
-                job.rises_above_zero("active")
-            }),
-            Transition::new("succeeded", "`succeeded` increases", |job| {
-                job.increases("succeeded")
-            }),
-            Transition::new("failed", "`failed` increases", |job| {
-                job.increases("failed")
-            }),
-            Transition::new("complete", "`Complete` becomes True", |job| {
-                job.becomes_true("Complete")
-            }),
-            Transition::new("fail", "`Failed` becomes True", |job| {
-                job.becomes_true("Failed")
-            }),
+            transition("start", "`startTime` is set", |job| job.is_set("startTime")),
+            transition("active", "`active` rises above 0", |job| job.rises_above_zero("active")),
+            transition("succeeded", "`succeeded` increases", |job| job.increases("succeeded")),
+            transition("failed", "`failed` increases", |job| job.increases("failed")),
+            transition("complete", "`Complete` becomes True", |job| job.becomes_true("Complete")),
+            transition("fail", "`Failed` becomes True", |job| job.becomes_true("Failed")),
         ],
         rules: &[
             "job-status/negative-counter",
@@ -102,21 +97,9 @@ pub const PROFILES: &[Profile] = &[
         name: "Suspend",
         title: "Suspends and resumes Jobs",
         transitions: &[
-            Transition::new(
-                "suspend",
-                "`Suspended` of a started Job becomes True",
-                |job| {
-                    job.becomes_true("Suspended") && job.old.pointer("/status/startTime").is_some()
-                },
-            ),
-            Transition::new("resume", "`Suspended` becomes False", |job| {
-                is_true(job.old, "Suspended") && !is_true(job.new, "Suspended")
-            })
-            .after("suspend"),
-            Transition::new("complete", "the Job completes", |job| {
-                job.becomes_true("Complete")
-            })
-            .after("resume"),
+            transition("suspend", "`Suspended` of a started Job becomes True", |job| job.becomes_true("Suspended") && job.is_started()),
+            transition("resume", "`Suspended` becomes False", |job| is_true(job.old, "Suspended") && !is_true(job.new, "Suspended")).after("suspend"),
+            COMPLETES.after("resume"),
         ],
         rules: &[],
     },
@@ -124,13 +107,8 @@ pub const PROFILES: &[Profile] = &[
         name: "Indexed",
         title: "Records the completed indexes of Indexed Jobs",
         transitions: &[
-            Transition::new("index-completed", "`completedIndexes` changes", |job| {
-                job.is_indexed() && job.changes("completedIndexes")
-            }),
-            Transition::new("complete", "the Job completes", |job| {
-                job.becomes_true("Complete")
-            })
-            .after("index-completed"),
+            transition("index-completed", "`completedIndexes` changes", |job| job.is_indexed() && job.changes("completedIndexes")),
+            COMPLETES.after("index-completed"),
         ],
         rules: &["job-status/invalid-completed-indexes"],
     },
@@ -138,64 +116,40 @@ pub const PROFILES: &[Profile] = &[
         name: "BackoffLimitPerIndex",
         title: "Limits the retries of each index",
         transitions: &[
-            Transition::new("index-failed", "`failedIndexes` changes", |job| {
-                job.has_spec("backoffLimitPerIndex") && job.changes("failedIndexes")
-            }),
-            Transition::new("fail", "the Job fails", |job| job.becomes_true("Failed"))
-                .after("index-failed"),
+            transition("index-failed", "`failedIndexes` changes", |job| job.has_spec("backoffLimitPerIndex") && job.changes("failedIndexes")),
+            transition("fail", "the Job fails", |job| job.becomes_true("Failed")).after("index-failed"),
         ],
-        rules: &[
-            "job-status/invalid-failed-indexes",
-            "job-status/failed-indexes-overlap-completed",
-        ],
+        rules: &["job-status/invalid-failed-indexes", "job-status/failed-indexes-overlap-completed"],
     },
     Profile {
         name: "SuccessPolicy",
         title: "Completes Jobs by their success policy",
         transitions: &[
-            Transition::new(
-                "success-criteria-met",
-                "`SuccessCriteriaMet` of a Job with `successPolicy` becomes True",
-                |job| job.has_spec("successPolicy") && job.becomes_true("SuccessCriteriaMet"),
-            ),
+            transition("success-criteria-met", "`SuccessCriteriaMet` of a Job with `successPolicy` becomes True",
+                |job| job.has_spec("successPolicy") && job.becomes_true("SuccessCriteriaMet")),
             // A write may set both conditions.
-            Transition::new("complete", "a Job with `successPolicy` completes", |job| {
-                job.has_spec("successPolicy") && job.becomes_true("Complete")
-            }),
+            transition("complete", "a Job with `successPolicy` completes", |job| job.has_spec("successPolicy") && job.becomes_true("Complete")),
         ],
         rules: &["job-status/success-policy-without-success-criteria-met"],
     },
     Profile {
         name: "PodFailurePolicy",
         title: "Fails Jobs by their pod failure policy",
-        transitions: &[Transition::new(
-            "fail",
-            "`Failed` becomes True with reason `PodFailurePolicy`",
-            |job| {
-                job.has_spec("podFailurePolicy")
-                    && job.becomes_true("Failed")
-                    && reason(job.new, "Failed") == Some("PodFailurePolicy")
-            },
-        )],
+        transitions: &[
+            transition("fail", "`Failed` becomes True with reason `PodFailurePolicy`",
+                |job| job.has_spec("podFailurePolicy") && job.becomes_true("Failed") && reason(job.new, "Failed") == Some("PodFailurePolicy")),
+        ],
         rules: &["job-status/failed-without-failure-target"],
     },
     Profile {
         name: "PodReplacementPolicy",
         title: "Replaces pods only after they have terminated",
         transitions: &[
-            Transition::new(
-                "terminating",
-                "`terminating` of a Job with `podReplacementPolicy: Failed` rises above 0",
-                |job| job.replaces_failed_pods() && job.rises_above_zero("terminating"),
-            ),
-            Transition::new("terminated", "`terminating` falls to 0", |job| {
-                job.old_count("terminating") > 0 && job.new_count("terminating") == 0
-            })
-            .after("terminating"),
-            Transition::new("finish", "the Job completes or fails", |job| {
-                job.becomes_true("Complete") || job.becomes_true("Failed")
-            })
-            .after("terminated"),
+            transition("terminating", "`terminating` of a Job with `podReplacementPolicy: Failed` rises above 0",
+                |job| job.spec_is("podReplacementPolicy", "Failed") && job.rises_above_zero("terminating")),
+            transition("terminated", "`terminating` falls to 0", |job| count(job.old, "terminating") > 0 && count(job.new, "terminating") == 0)
+                .after("terminating"),
+            transition("finish", "the Job completes or fails", |job| job.becomes_true("Complete") || job.becomes_true("Failed")).after("terminated"),
         ],
         rules: &["job-status/finished-with-terminating-pods"],
     },
@@ -203,16 +157,9 @@ pub const PROFILES: &[Profile] = &[
         name: "Elastic",
         title: "Follows a change of `completions` while an Indexed Job runs",
         transitions: &[
-            Transition::new("scale", "`completions` of a started Job changes", |job| {
-                let completions = |job: &Value| job.pointer("/spec/completions").cloned();
-                job.is_indexed()
-                    && job.old.pointer("/status/startTime").is_some()
-                    && completions(job.old) != completions(job.new)
-            }),
-            Transition::new("complete", "the Job completes", |job| {
-                job.becomes_true("Complete")
-            })
-            .after("scale"),
+            transition("scale", "`completions` of a started Job changes",
+                |job| job.is_indexed() && job.is_started() && spec(job.old, "completions") != spec(job.new, "completions")),
+            COMPLETES.after("scale"),
         ],
         rules: &["job-status/invalid-completed-indexes"],
     },
@@ -220,21 +167,12 @@ pub const PROFILES: &[Profile] = &[
         name: "Mirror",
         title: "Copies the status of a Job in another cluster",
         transitions: &[
-            Transition::new(
-                "copy-complete",
-                "one write sets both `SuccessCriteriaMet` and `Complete`",
-                |job| job.becomes_true("SuccessCriteriaMet") && job.becomes_true("Complete"),
-            ),
-            Transition::new(
-                "copy-failed",
-                "one write sets both `FailureTarget` and `Failed`",
-                |job| job.becomes_true("FailureTarget") && job.becomes_true("Failed"),
-            ),
+            transition("copy-complete", "one write sets both `SuccessCriteriaMet` and `Complete`",
+                |job| job.becomes_true("SuccessCriteriaMet") && job.becomes_true("Complete")),
+            transition("copy-failed", "one write sets both `FailureTarget` and `Failed`",
+                |job| job.becomes_true("FailureTarget") && job.becomes_true("Failed")),
         ],
-        rules: &[
-            "job-status/complete-without-success-criteria-met",
-            "job-status/failed-without-failure-target",
-        ],
+        rules: &["job-status/complete-without-success-criteria-met", "job-status/failed-without-failure-target"],
     },
 ];
 
@@ -281,20 +219,12 @@ struct JobChange<'v> {
 }
 
 impl JobChange<'_> {
-    fn old_count(&self, counter: &str) -> i64 {
-        count(self.old, counter)
-    }
-
-    fn new_count(&self, counter: &str) -> i64 {
-        count(self.new, counter)
-    }
-
     fn increases(&self, counter: &str) -> bool {
-        self.new_count(counter) > self.old_count(counter)
+        count(self.new, counter) > count(self.old, counter)
     }
 
     fn rises_above_zero(&self, counter: &str) -> bool {
-        self.old_count(counter) == 0 && self.new_count(counter) > 0
+        count(self.old, counter) == 0 && count(self.new, counter) > 0
     }
 
     fn changes(&self, field: &str) -> bool {
@@ -309,35 +239,36 @@ impl JobChange<'_> {
         !is_true(self.old, condition) && is_true(self.new, condition)
     }
 
+    fn is_started(&self) -> bool {
+        status(self.old, "startTime").is_some()
+    }
+
     fn has_spec(&self, field: &str) -> bool {
         spec(self.old, field).is_some()
     }
 
+    fn spec_is(&self, field: &str, wanted: &str) -> bool {
+        spec(self.old, field).is_some_and(|value| value == wanted)
+    }
+
     fn is_indexed(&self) -> bool {
-        spec(self.old, "completionMode").and_then(Value::as_str) == Some("Indexed")
+        self.spec_is("completionMode", "Indexed")
     }
-
-    fn replaces_failed_pods(&self) -> bool {
-        spec(self.old, "podReplacementPolicy").and_then(Value::as_str) == Some("Failed")
-    }
-}
-
-fn member<'v>(job: &'v Value, parent: &str, field: &str) -> Option<&'v Value> {
-    job.get(parent)?.get(field).filter(|value| !value.is_null())
 }
 
 fn spec<'v>(job: &'v Value, field: &str) -> Option<&'v Value> {
-    member(job, "spec", field)
+    job.get("spec")?.get(field).filter(|value| !value.is_null())
 }
 
 fn status<'v>(job: &'v Value, field: &str) -> Option<&'v Value> {
-    member(job, "status", field)
+    job.get("status")?
+        .get(field)
+        .filter(|value| !value.is_null())
 }
 
 fn count(job: &Value, counter: &str) -> i64 {
-    status(job, counter)
-        .and_then(Value::as_i64)
-        .unwrap_or_default()
+    let value = status(job, counter).and_then(Value::as_i64);
+    value.unwrap_or_default()
 }
 
 fn condition<'v>(job: &'v Value, name: &str) -> Option<&'v Value> {

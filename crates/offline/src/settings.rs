@@ -172,31 +172,23 @@ pub fn with_overrides(
     release: Option<Release>,
     rules: &[(&str, Enforcement)],
 ) -> String {
-    let Ok(mut settings) = serde_json::from_str(json) else {
+    let Ok(settings) = serde_json::from_str::<Option<Map<_, _>>>(json) else {
         return json.to_owned();
     };
-    let overrides = |value: &mut Value, values: Vec<(&str, &str)>| {
-        if value.is_null() {
-            *value = Value::Object(Map::new());
-        }
-        if let Value::Object(members) = value {
-            members.extend(
-                values
-                    .into_iter()
-                    .map(|(key, value)| (key.to_owned(), value.into())),
-            );
-        }
-    };
-    let release = release.map(|release| ("kubernetes_version", release.as_str()));
-    overrides(&mut settings, release.into_iter().collect());
-    if let (Value::Object(settings), false) = (&mut settings, rules.is_empty()) {
-        let rules = rules
-            .iter()
-            .map(|(id, enforcement)| (*id, enforcement.as_str()));
-        overrides(
-            settings.entry("rules").or_insert(Value::Null),
-            rules.collect(),
-        );
+    let mut settings = settings.unwrap_or_default();
+    if let Some(release) = release {
+        let version = "kubernetes_version".to_owned();
+        settings.insert(version, release.as_str().into());
     }
-    settings.to_string()
+    if !rules.is_empty() {
+        let section = settings.entry("rules").or_insert(Value::Null);
+        if section.is_null() {
+            *section = Map::new().into();
+        }
+        if let Value::Object(section) = section {
+            let rules = rules.iter();
+            section.extend(rules.map(|(id, rule)| ((*id).to_owned(), rule.as_str().into())));
+        }
+    }
+    Value::Object(settings).to_string()
 }

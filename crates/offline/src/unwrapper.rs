@@ -263,78 +263,47 @@ mod tests {
         results.remove(0)
     }
 
+    /// `EVENT`, `START`, `END` and `TIME` stand for an event, its parts and a time, and `QUOTED` for JSON strings of them.
     #[test]
+    #[rustfmt::skip]
     fn events_keep_line_numbers() {
         let event = "{\"kind\":\"Event\",\"verb\":\"create\"}";
-        let quoted = serde_json::to_string(event).unwrap();
         let (start, end) = event.split_at(9);
-        let time = "2026-11-22T13:10:37.429806Z";
+        let quoted = |text: &str| serde_json::to_string(text).unwrap();
+        let fill = |text: &str| {
+            let text = text.replace("QUOTED-LINE", &quoted(&format!("{event}\n"))).replace("QUOTED-START", &quoted(start));
+            let text = text.replace("QUOTED-END", &quoted(&format!("{end}\n"))).replace("QUOTED", &quoted(event));
+            let text = text.replace("EVENT", event).replace("START", start).replace("END", end);
+            text.replace("TIME", "2026-11-22T13:10:37.429806Z")
+        };
         for (text, expected) in [
-            (format!("{event}\n{event}"), format!("{event}\n{event}")),
-            (format!("{time} stdout F {event}\n"), format!("{event}\n")),
+            ("EVENT\nEVENT", "EVENT\nEVENT"),
+            ("TIME stdout F EVENT\n", "EVENT\n"),
+            ("TIME stderr F I1122 a log line\nTIME stdout P START\nTIME stdout F END\n", "\n\nEVENT\n"),
+            ("TIME EVENT\nTIME EVENT\n", "EVENT\nEVENT\n"),
+            ("master-0 EVENT\nip-10-0-131-190.us-east-2.compute.internal EVENT\n", "EVENT\nEVENT\n"),
+            ("[pod/kube-apiserver-a/kube-apiserver] EVENT\n[pod/kube-apiserver-b/kube-apiserver] EVENT\n", "EVENT\nEVENT\n"),
+            ("ip-10-0-131-190.us-east-2.compute.internal EVENT\nEVENT", "EVENT\nEVENT\n"),
             (
-                format!(
-                    "{time} stderr F I1122 a log line\n{time} stdout P {start}\n{time} stdout F {end}\n"
-                ),
-                format!("\n\n{event}\n"),
+                "apiVersion: batch/v1\nkind: Job\n---\napiVersion: batch/v1\nkind: Job\nspec: {a: [1]}\n",
+                "\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\"}\n\n\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"a\":[1]}}",
             ),
-            (
-                format!("{time} {event}\n{time} {event}\n"),
-                format!("{event}\n{event}\n"),
-            ),
-            (
-                format!("master-0 {event}\nip-10-0-131-190.us-east-2.compute.internal {event}\n"),
-                format!("{event}\n{event}\n"),
-            ),
-            (
-                format!("[pod/kube-apiserver-a/kube-apiserver] {event}\n[pod/kube-apiserver-b/kube-apiserver] {event}\n"),
-                format!("{event}\n{event}\n"),
-            ),
-            (
-                format!("ip-10-0-131-190.us-east-2.compute.internal {event}\n{event}"),
-                format!("{event}\n{event}\n"),
-            ),
-            (
-                "apiVersion: batch/v1\nkind: Job\n---\napiVersion: batch/v1\nkind: Job\nspec: {a: [1]}\n".to_owned(),
-                "\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\"}\n\n\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"a\":[1]}}".to_owned(),
-            ),
-            (
-                "type: ADDED\nobject:\n  kind: Job\n---\ntype: [\n".to_owned(),
-                "\n\n\n{\"object\":{\"kind\":\"Job\"},\"type\":\"ADDED\"}\n\ntype: [ ".to_owned(),
-            ),
-            (
-                "---\n# recorded\nkind: Job\n".to_owned(),
-                "\n\n\n{\"kind\":\"Job\"}".to_owned(),
-            ),
-            (
-                "\u{feff}# recorded\nkind: Job".to_owned(),
-                "\n\n{\"kind\":\"Job\"}".to_owned(),
-            ),
+            ("type: ADDED\nobject:\n  kind: Job\n---\ntype: [\n", "\n\n\n{\"object\":{\"kind\":\"Job\"},\"type\":\"ADDED\"}\n\ntype: [ "),
+            ("---\n# recorded\nkind: Job\n", "\n\n\n{\"kind\":\"Job\"}"),
+            ("\u{feff}# recorded\nkind: Job", "\n\n{\"kind\":\"Job\"}"),
             // Truncated in the middle of an event.
-            (format!("{time} stdout P {start}\n"), format!("\n{start}")),
+            ("TIME stdout P START\n", "\nSTART"),
+            ("{\"log\":QUOTED-LINE,\"stream\":\"stdout\"}\n", "EVENT\n"),
             (
-                format!(
-                    "{{\"log\":{},\"stream\":\"stdout\"}}\n",
-                    quoted.replace("}\"", "}\\n\"")
-                ),
-                format!("{event}\n"),
+                "{\"log\":QUOTED-START,\"time\":\"x\"}\n{\"log\":\"I1122\\n\",\"stream\":\"stderr\"}\n{\"log\":QUOTED-END,\"time\":\"x\"}\n",
+                "\n\nEVENT\n",
             ),
             (
-                format!(
-                    "{{\"log\":{},\"time\":\"x\"}}\n{{\"log\":\"I1122\\n\",\"stream\":\"stderr\"}}\n{{\"log\":{},\"time\":\"x\"}}\n",
-                    serde_json::to_string(start).unwrap(),
-                    serde_json::to_string(&format!("{end}\n")).unwrap()
-                ),
-                format!("\n\n{event}\n"),
-            ),
-            (
-                format!(
-                    "{{\n    \"events\": [\n        {{\n            \"message\": {quoted},\n            \"eventId\": \"1\"\n        }}\n    ]\n}}\n"
-                ),
-                format!("\n\n\n{event}\n\n\n\n\n"),
+                "{\n    \"events\": [\n        {\n            \"message\": QUOTED,\n            \"eventId\": \"1\"\n        }\n    ]\n}\n",
+                "\n\n\nEVENT\n\n\n\n\n",
             ),
         ] {
-            assert_eq!(unwrapped(&text), expected, "{text}");
+            assert_eq!(unwrapped(&fill(text)), fill(expected), "{text}");
         }
     }
 }

@@ -200,7 +200,7 @@ fn groups(header: &Header) -> Vec<String> {
 }
 
 /// Applies a JSON merge patch (RFC 7396).
-fn merge_patch(value: &Value, changes: &Value) -> Value {
+pub fn merge_patch(value: &Value, changes: &Value) -> Value {
     let (Value::Object(members), Value::Object(changes)) = (value, changes) else {
         return changes.clone();
     };

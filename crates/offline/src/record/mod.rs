@@ -42,6 +42,17 @@ pub(crate) enum WatchEventType {
     Listed,
 }
 
+impl WatchEventType {
+    fn new(name: &str) -> Option<Self> {
+        match name {
+            "ADDED" => Some(Self::Added),
+            "MODIFIED" => Some(Self::Modified),
+            "DELETED" => Some(Self::Deleted),
+            _ => None,
+        }
+    }
+}
+
 /// Parses the records in one part of a stream. The callback gets the number of lines in the part before a JSON error, and 0 for any
 /// other record. Values need not be separated by newlines.
 pub(crate) fn read<'a>(
@@ -137,13 +148,7 @@ fn watch_event_line(text: &str) -> Option<(WatchEventType, &str)> {
     let (event, rest) = rest.split_once('"')?;
     let object = rest.strip_prefix(",\"object\":")?;
     let object = object.trim_ascii_end().strip_suffix('}')?;
-    let event = match event {
-        "ADDED" => WatchEventType::Added,
-        "MODIFIED" => WatchEventType::Modified,
-        "DELETED" => WatchEventType::Deleted,
-        _ => return None,
-    };
-    Some((event, object.trim_ascii()))
+    Some((WatchEventType::new(event)?, object.trim_ascii()))
 }
 
 /// Classifies a document as an object, a list, a watch event or an audit event.
@@ -195,22 +200,21 @@ fn not_an_object() -> SkippedRecord {
 
 fn watch_event<'a>(event: Option<&str>, object: &'a str) -> Result<Record<'a>, SkippedRecord> {
     let state = State::parse(object).ok_or_else(not_an_object)?;
-    let event = match event {
-        Some("ADDED") => WatchEventType::Added,
-        Some("MODIFIED") => WatchEventType::Modified,
-        Some("DELETED") => WatchEventType::Deleted,
-        Some("BOOKMARK") => return Ok(Record::Ignored),
+    if let Some(event) = event.and_then(WatchEventType::new) {
+        return Ok(Record::State(event, Box::new(state)));
+    }
+    match event {
+        Some("BOOKMARK") => Ok(Record::Ignored),
         Some("ERROR") => {
             let status = Members::parse(object).unwrap_or_default();
             let message = status.string("message").unwrap_or_default();
             let message: String = message.chars().take(200).collect();
             let text = format!("the watch ended with an error: {message}");
-            return Err(SkippedRecord::new(SkipReason::WatchError, text));
+            Err(SkippedRecord::new(SkipReason::WatchError, text))
         }
         _ => {
             let text = "expected a watch event of type ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
-            return Err(unknown_document(text));
+            Err(unknown_document(text))
         }
-    };
-    Ok(Record::State(event, Box::new(state)))
+    }
 }
