@@ -198,74 +198,34 @@ fn problems(request: &Value) -> (Vec<String>, usize) {
 
 #[test]
 fn each_broken_link_is_one_warning_that_names_the_object_to_repair() {
-    for (queue, problem, lookups) in [
+    #[rustfmt::skip]
+    let queues = [
         ("absent", "LocalQueue absent does not exist in team-a", 1),
-        (
-            "dangling",
-            "ClusterQueue gone of LocalQueue dangling does not exist",
-            2,
-        ),
-        (
-            "empty",
-            "ClusterQueue \"\" of LocalQueue empty does not exist",
-            1,
-        ),
-        (
-            "path",
-            "ClusterQueue a/../b of LocalQueue path does not exist",
-            1,
-        ),
+        ("dangling", "ClusterQueue gone of LocalQueue dangling does not exist", 2),
+        ("empty", "ClusterQueue \"\" of LocalQueue empty does not exist", 1),
+        ("path", "ClusterQueue a/../b of LocalQueue path does not exist", 1),
         ("plain", "ClusterQueue plain has no MultiKueue check", 2),
-        (
-            "provisioning",
-            "ClusterQueue provisioning has no MultiKueue check",
-            3,
-        ),
-        (
-            "missing-check",
-            "ClusterQueue missing-check is inactive: Can't admit new workloads: references missing AdmissionCheck(s): [gone].",
-            3,
-        ),
-        (
-            "no-flavor",
-            "ClusterQueue no-flavor is inactive: Can't admit new workloads: references missing ResourceFlavor(s): [a].",
-            3,
-        ),
+        ("provisioning", "ClusterQueue provisioning has no MultiKueue check", 3),
+        ("missing-check", "ClusterQueue missing-check is inactive: Can't admit new workloads: references missing AdmissionCheck(s): [gone].", 3),
+        ("no-flavor", "ClusterQueue no-flavor is inactive: Can't admit new workloads: references missing ResourceFlavor(s): [a].", 3),
         // The check names the clusters, and the queue only the check.
-        (
-            "no-worker",
-            "AdmissionCheck no-worker is inactive: Missing clusters: [w2], Inactive clusters: [w1]",
-            3,
-        ),
+        ("no-worker", "AdmissionCheck no-worker is inactive: Missing clusters: [w2], Inactive clusters: [w1]", 3),
         // kube-apiserver drops a warning with a line break.
-        (
-            "newline",
-            "AdmissionCheck newline is inactive: \"a\\nb\"",
-            3,
-        ),
-    ] {
-        assert_eq!(
-            problems(&job(queue)),
-            (vec![problem.to_owned()], lookups),
-            "{queue}"
-        );
-    }
-}
-
-#[test]
-fn queues_that_lead_to_a_worker_cluster_are_accepted() {
-    for (queue, lookups) in [
-        ("good", 3),
-        // Kueue has not set the conditions yet.
-        ("new", 3),
-        ("second", 4),
-        ("some-worker", 3),
+        ("newline", "AdmissionCheck newline is inactive: \"a\\nb\"", 3),
+        // These lead to a worker cluster. Kueue has not set the conditions of `new` yet.
+        ("good", "", 3),
+        ("new", "", 3),
+        ("second", "", 4),
+        ("some-worker", "", 3),
         // As an admin intends.
-        ("stopped", 3),
+        ("stopped", "", 3),
         // The third check is not looked up.
-        ("many", 4),
-    ] {
-        assert_eq!(problems(&job(queue)), (vec![], lookups), "{queue}");
+        ("many", "", 4),
+    ];
+    for (queue, problem, lookups) in queues {
+        let expected = Some(problem.to_owned()).filter(|text| !text.is_empty());
+        let expected = (expected.into_iter().collect(), lookups);
+        assert_eq!(problems(&job(queue)), expected, "{queue}");
     }
 }
 
@@ -326,7 +286,6 @@ fn other_requests_need_no_lookups() {
 #[test]
 fn other_rules_do_not_run() {
     let mut request = job("good");
-    request["object"]["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "good".into();
     request["object"]["spec"]["ttlSecondsAfterFinished"] = 0.into();
     let settings = json!({"role": "worker", "rules": {"delegation/short-ttl": "deny"}});
     let (response, _) = review(None, &request, &settings);
@@ -374,25 +333,15 @@ fn failed_lookups_warn_and_never_deny() {
         (QueueKind::ClusterQueue, "good"),
         (QueueKind::AdmissionCheck, "multikueue"),
     ] {
-        for answer in [
-            Answer::Error("Callback evaluation failure: ServiceError: client error (Connect)"),
-            Answer::Error(
-                "Callback evaluation failure: ApiError: localqueues.kueue.x-k8s.io \"good\" is forbidden: Forbidden",
-            ),
-            Answer::Error(
-                "Callback evaluation failure: error finding resource kueue.x-k8s.io/v1beta2 / LocalQueue: ApiError: 404 page not found",
-            ),
-            Answer::Error(
-                "Callback evaluation failure: Cannot find resource kueue.x-k8s.io/v1beta2/LocalQueue",
-            ),
-            Answer::Error(
-                "Policy has not been granted access to the 'kubernetes/get_resource' host capability",
-            ),
-            Answer::Text("[]"),
-            Answer::Text("null"),
-            Answer::Text("{"),
-            Answer::Text(""),
-        ] {
+        let errors = [
+            "Callback evaluation failure: ServiceError: client error (Connect)",
+            "Callback evaluation failure: ApiError: localqueues.kueue.x-k8s.io \"good\" is forbidden: Forbidden",
+            "Callback evaluation failure: error finding resource kueue.x-k8s.io/v1beta2 / LocalQueue: ApiError: 404 page not found",
+            "Callback evaluation failure: Cannot find resource kueue.x-k8s.io/v1beta2/LocalQueue",
+            "Policy has not been granted access to the 'kubernetes/get_resource' host capability",
+        ];
+        let texts = ["[]", "null", "{", ""].map(Answer::Text);
+        for answer in errors.map(Answer::Error).into_iter().chain(texts) {
             // `on_lookup_failure` is about pods.
             let settings = json!({"on_lookup_failure": "deny"});
             let is_unreachable =

@@ -2,7 +2,7 @@
 
 use crate::escape::{bounded_cell, escape_control};
 
-/// Formats rows in aligned columns below column headings. Cells are untrusted text.
+/// Formats rows in aligned columns below column headings, without the columns whose heading is empty. Cells are untrusted text.
 pub fn table<const N: usize>(header: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let rows = rows.map(|row| row.map(|cell| escape_control(&bounded_cell(&cell)).into_owned()));
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned))
@@ -16,7 +16,9 @@ pub fn table<const N: usize>(header: [&str; N], rows: impl Iterator<Item = [Stri
         }
     }
     let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(widths).map(|(cell, max)| {
+        let cells = row.iter().zip(widths).zip(header);
+        let cells = cells.filter(|(_, heading)| !heading.is_empty());
+        let cells = cells.map(|((cell, max), _)| {
             let padding = " ".repeat(max.saturating_sub(width(cell)));
             format!("{cell}{padding}   ")
         });

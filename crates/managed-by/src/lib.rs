@@ -70,7 +70,7 @@ pub use request::{AdmissionRequest, AdmissionReview, Change, DecodedObject, User
 pub use review::WorkloadState;
 pub use review::{ResolvedRequest, evaluate, resolve, review};
 #[cfg(feature = "lookups")]
-pub use rule::delegation::unusable_queue::{QueueProblem, queue_rule};
+pub use rule::delegation::unusable_queue::{queue_problem, queue_rule};
 pub use rule::managed_by::reserved_domain::likely_typo;
 #[cfg(feature = "docs")]
 pub use settings::reference::{KEYS as SETTINGS_REFERENCE, SettingsKey};

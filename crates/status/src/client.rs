@@ -11,6 +11,7 @@ use http::header::{CONTENT_TYPE, DATE, HeaderMap};
 use http::uri::PathAndQuery;
 use http::{Request, Uri, request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroupList;
 use kube::Config;
 use kube::client::{AuthError, Body};
 use kube::config::KubeConfigOptions;
@@ -169,22 +170,10 @@ impl Client {
 
     /// Returns the served versions by API group, the preferred version first.
     pub(super) async fn served_groups(&self) -> Result<BTreeMap<String, Vec<String>>, ReadError> {
-        #[derive(Deserialize)]
-        struct Groups {
-            groups: Vec<Group>,
+        let groups: APIGroupList = parse(&self.get("/apis").await?)?;
+        if groups.groups.is_empty() {
+            return Err(ReadError::Other("the API server lists none".to_owned()));
         }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Group {
-            name: String,
-            versions: Vec<Version>,
-            preferred_version: Option<Version>,
-        }
-        #[derive(Deserialize)]
-        struct Version {
-            version: String,
-        }
-        let groups: Groups = parse(&self.get("/apis").await?)?;
         let versions = groups.groups.into_iter().map(|group| {
             let versions = group.preferred_version.into_iter().chain(group.versions);
             (group.name, versions.map(|served| served.version).collect())

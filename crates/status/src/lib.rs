@@ -25,8 +25,7 @@ use tokio::runtime;
 
 use crate::args::StatusOutput;
 use crate::assessment::{
-    ClusterState, Kueue, LEASES, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, Unread,
-    assess,
+    ClusterState, Kueue, LEASES, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, assess,
 };
 use crate::output::{StatusReport, UnreadResource};
 use client::{Client, Page, ReadError};
@@ -149,7 +148,7 @@ impl<'r> Reader<'r> {
         let is_undiscovered = unchecked.len();
         for resource in known.iter().filter(|one| selection.includes(one)) {
             // A group may have versions that serve other kinds only.
-            for resource in resource.served_by(&served) {
+            for mut resource in resource.served_by(&served) {
                 let version = resource.group_version();
                 if !by_version.contains_key(&version) {
                     let read = self.client.served_resources(&version).await;
@@ -158,7 +157,8 @@ impl<'r> Reader<'r> {
                 match by_version.get(&version) {
                     Some(Ok(served)) => {
                         if let Some(is_namespaced) = served.get(&resource.plural) {
-                            resources.push(resource.namespaced(*is_namespaced));
+                            resource.is_namespaced = *is_namespaced;
+                            resources.push(resource);
                             break;
                         }
                     }
@@ -190,7 +190,7 @@ impl<'r> Reader<'r> {
             now: self.client.time(),
             after: self.args.after,
             dispatch: self.args.dispatch_limit,
-            writers: self.args.writers(),
+            writers: self.args.writers.clone(),
         };
         let release = version.parse::<Release>().ok();
         let release = release.filter(|_| self.settings.release().is_none());
@@ -271,17 +271,17 @@ impl<'r> Reader<'r> {
         unchecked: &mut Vec<UnreadResource>,
     ) -> Option<Kueue> {
         let mut kueue = Kueue::default();
-        for name in Kueue::RESOURCES {
-            let resource = Resource::new(KUEUE_GROUP, version?, name);
-            let is_namespaced = matches!(name, "localqueues" | "workloads");
-            let namespace = self.namespace.as_deref().filter(|_| is_namespaced);
+        for kind in Kueue::KINDS {
+            let resource = Resource::new(KUEUE_GROUP, version?, &Kueue::plural(kind));
+            let namespace = self.namespace.as_deref();
+            let namespace = namespace.filter(|_| Kueue::is_namespaced(kind));
             let read = self.client.list(&resource, namespace, &[], |page| {
                 for item in &page.items {
-                    kueue.add(name, item.get());
+                    kueue.add(kind, item.get());
                 }
             });
             if let Err(error) = read.await {
-                kueue.note_unread(Unread(name));
+                kueue.unread.insert(kind);
                 unchecked.push(UnreadResource::new(resource.to_string(), error.to_string()));
             }
         }
@@ -414,16 +414,6 @@ impl UnreadResource {
 }
 
 impl StatusArgs {
-    /// Returns the field managers of `--writer`, by controller.
-    fn writers(&self) -> BTreeMap<String, Vec<String>> {
-        let mut writers: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (controller, manager) in &self.writers {
-            let list = writers.entry(controller.clone()).or_default();
-            list.push(manager.clone());
-        }
-        writers
-    }
-
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.output, StatusOutput::Table | StatusOutput::Wide)
     }

@@ -192,8 +192,9 @@ fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArg
             row.action.clone(),
         ]
     });
+    let shown = |heading, is_shown| if is_shown { heading } else { "" };
     let header = [
-        "NAMESPACE",
+        shown("NAMESPACE", args.all_namespaces),
         "NAME",
         "CONTROLLER",
         "STATE",
@@ -201,26 +202,9 @@ fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArg
         "AGE",
         "VERDICT",
         "REASON",
-        "ACTION",
+        shown("ACTION", args.output == StatusOutput::Wide),
     ];
-    let cells = cells.collect::<Vec<_>>().into_iter();
-    let is_wide = args.output == StatusOutput::Wide;
-    if args.all_namespaces {
-        return if is_wide {
-            table(header, cells)
-        } else {
-            let [header @ .., _] = header;
-            table(header, cells.map(|[cells @ .., _]: [String; 9]| cells))
-        };
-    }
-    let [_, header @ ..] = header;
-    let cells = cells.map(|[_, cells @ ..]: [String; 9]| cells);
-    if is_wide {
-        table(header, cells)
-    } else {
-        let [header @ .., _] = header;
-        table(header, cells.map(|[cells @ .., _]: [String; 8]| cells))
-    }
+    table(header, cells)
 }
 
 /// Formats one workload as a tree, with the objects that it depends on.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use http::Uri;
 use managed_by_console::escape::escape_control;
 use managed_by_console::exit::CliError;
 use managed_by_console::format::set;
@@ -38,7 +37,8 @@ pub(super) async fn publish(
     let mut errors = Vec::new();
     if let Some(url) = &args.push_metrics {
         let pushed = push(url, metrics(report)).await;
-        let failed = |text| format!("{}: {text}", display(url));
+        let host = url.host().unwrap_or_default();
+        let failed = |text| format!("{host}{}: {text}", url.path());
         errors.extend(pushed.map_err(failed).err());
     }
     if args.reports {
@@ -48,12 +48,6 @@ pub(super) async fn publish(
         return Ok(());
     }
     Err(CliError::Error(errors.join("; ")))
-}
-
-/// Formats a URL without its credentials.
-fn display(url: &Uri) -> String {
-    let host = url.host().unwrap_or_default();
-    format!("{host}{}", url.path())
 }
 
 /// Writes a report for each problem unless it is there already, and deletes the reports about workloads without a problem.
@@ -119,8 +113,8 @@ async fn write_reports(
     let mut errors: Vec<_> = listed
         .await
         .err()
-        .map(|e| e.to_string())
-        .into_iter()
+        .iter()
+        .map(ReadError::to_string)
         .collect();
     for (path, body) in &missing {
         if let Err(error) = client.apply(path, PROGRAM, body).await {

@@ -16,7 +16,7 @@ pub(super) struct Resource {
     versions: Vec<String>,
     kind: String,
     pub(super) plural: String,
-    is_namespaced: bool,
+    pub(super) is_namespaced: bool,
 }
 
 /// Formats as `jobs.batch`.
@@ -76,14 +76,6 @@ impl Resource {
             ..self.clone()
         };
         readable.into_iter().map(with_version).collect()
-    }
-
-    #[must_use]
-    pub(super) fn namespaced(self, is_namespaced: bool) -> Self {
-        Self {
-            is_namespaced,
-            ..self
-        }
     }
 
     fn is_named(&self, name: &str) -> bool {

@@ -179,13 +179,11 @@ fn foreign_writer(
         let action = "find the user in the audit log, and restrict who may write the status";
         Some(StatusFinding::new(ForeignWriter, state, reason).action(action))
     };
-    if let Some(writers) = limits.writers.get(controller) {
-        let is_listed = writers.iter().any(|writer| writer == manager);
-        return if is_listed {
-            None
-        } else {
-            foreign(&writers.join(" or "))
-        };
+    let writers = limits.writers(controller);
+    if writers.contains(&manager) {
+        return None;
+    } else if !writers.is_empty() {
+        return foreign(&writers.join(" or "));
     }
     let is_client = |client: &str| {
         let rest = manager.strip_prefix(client);
@@ -217,13 +215,14 @@ fn liveness(
     limits: &Limits,
 ) -> Option<StatusFinding> {
     let controller = object.controller();
-    let writers = limits.writers.get(controller);
-    let is_own = |manager: &str| match writers {
-        Some(writers) => writers.iter().any(|writer| writer == manager),
-        None => managers(controller).contains(&manager),
+    let writers = limits.writers(controller);
+    let own = if writers.is_empty() {
+        managers(controller)
+    } else {
+        &writers
     };
     let write = object.last_status_write(limits.now);
-    let write = write.filter(|write| is_own(&write.manager));
+    let write = write.filter(|write| own.contains(&&*write.manager));
     let written = write.map(|write| write.time);
     let name = named(object);
     match cluster.leases.heartbeat(controller)? {

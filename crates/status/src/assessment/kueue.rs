@@ -4,33 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use super::object::{Condition, Message, StoredObject, condition, lenient};
+use super::json::parts;
+use super::object::{Condition, Message, StoredObject, condition};
+
+const LOCAL_QUEUE: &str = "LocalQueue";
 
 /// Objects of Kueue in the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Kueue {
     /// Workloads by namespace and by the UID of the object that controls them.
     pub(super) workloads: BTreeMap<(String, String), Workload>,
-    /// By namespace and name.
-    pub(super) local_queues: BTreeMap<(String, String), LocalQueue>,
-    pub(super) cluster_queues: BTreeMap<String, ClusterQueue>,
-    pub(super) checks: BTreeMap<String, AdmissionCheck>,
-    /// Names of the worker clusters, by the name of the `MultiKueueConfig`.
-    pub(super) configs: BTreeMap<String, Vec<String>>,
-    pub(super) clusters: BTreeMap<String, Activity>,
-    /// Resources that could not be read.
-    pub(super) unread: BTreeSet<&'static str>,
+    /// The other objects by kind, namespace and name.
+    nodes: BTreeMap<(&'static str, String, String), Node>,
+    /// Kinds that could not be read.
+    pub(crate) unread: BTreeSet<&'static str>,
 }
 
-/// Resource of Kueue that could not be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unread(pub(crate) &'static str);
-
 /// Facts about a Workload.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Workload {
     pub(super) name: String,
     pub(super) created: Option<DateTime<Utc>>,
@@ -58,218 +50,130 @@ pub(super) struct Workload {
     pub(super) nominated: Vec<String>,
 }
 
-/// State of an admission check of a Workload.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(super) struct CheckState {
-    /// Number of times that the check sent the Workload back to the queue.
-    #[serde(rename = "retryCount", deserialize_with = "lenient")]
-    pub(super) retries: i64,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) name: String,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) message: Message,
-}
-
-/// Condition `Active` and the stop policy of an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Activity {
+/// Queue, admission check, its configuration, or worker cluster.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// Names of the objects that it refers to.
+    pub(super) next: Vec<String>,
+    pub(super) is_multikueue: bool,
     /// Time and message of the condition `Active` that is False.
     pub(super) inactive: Option<(DateTime<Utc>, String)>,
     /// True if an admin stopped the queue with `stopPolicy`.
     pub(super) is_stopped: bool,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct LocalQueue {
-    pub(super) cluster_queue: String,
-    pub(super) activity: Activity,
-}
+parts! {
+    struct Object {
+        metadata: Metadata,
+        spec: Spec,
+        status: Status,
+    }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ClusterQueue {
-    pub(super) checks: Vec<String>,
-    pub(super) activity: Activity,
-}
+    struct Metadata {
+        name: String,
+        namespace: String,
+        creation_timestamp: Option<DateTime<Utc>>,
+        owner_references: Vec<Owner>,
+    }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct AdmissionCheck {
-    pub(super) is_multikueue: bool,
-    pub(super) config: String,
-    pub(super) activity: Activity,
-}
+    struct Owner {
+        uid: String,
+        controller: bool,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Json<S: DeserializeOwned + Default, T: DeserializeOwned + Default> {
-    #[serde(deserialize_with = "lenient")]
-    metadata: Metadata,
-    #[serde(deserialize_with = "lenient")]
-    spec: S,
-    #[serde(deserialize_with = "lenient")]
-    status: T,
-}
+    struct Spec {
+        queue_name: String,
+        active: Option<bool>,
+        cluster_queue: String,
+        stop_policy: String,
+        admission_checks: Vec<String>,
+        admission_checks_strategy: Strategy,
+        controller_name: String,
+        parameters: Name,
+        clusters: Vec<String>,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    #[serde(deserialize_with = "lenient")]
-    name: String,
-    #[serde(deserialize_with = "lenient")]
-    namespace: String,
-    #[serde(deserialize_with = "lenient")]
-    creation_timestamp: Option<DateTime<Utc>>,
-    #[serde(deserialize_with = "lenient")]
-    owner_references: Vec<Owner>,
-}
+    struct Strategy {
+        admission_checks: Vec<Name>,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Owner {
-    #[serde(deserialize_with = "lenient")]
-    uid: String,
-    #[serde(deserialize_with = "lenient")]
-    controller: bool,
-}
+    struct Name {
+        name: String,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Spec {
-    #[serde(deserialize_with = "lenient")]
-    queue_name: String,
-    #[serde(deserialize_with = "lenient")]
-    active: Option<bool>,
-    #[serde(deserialize_with = "lenient")]
-    cluster_queue: String,
-    #[serde(deserialize_with = "lenient")]
-    stop_policy: String,
-    #[serde(deserialize_with = "lenient")]
-    admission_checks: Vec<String>,
-    #[serde(deserialize_with = "lenient")]
-    admission_checks_strategy: Strategy,
-    #[serde(deserialize_with = "lenient")]
-    controller_name: String,
-    #[serde(deserialize_with = "lenient")]
-    parameters: Name,
-    #[serde(deserialize_with = "lenient")]
-    clusters: Vec<String>,
-}
+    struct Status {
+        conditions: Vec<Condition>,
+        admission: Admission,
+        admission_checks: Vec<CheckState>,
+        cluster_name: String,
+        nominated_cluster_names: Vec<String>,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Strategy {
-    #[serde(deserialize_with = "lenient")]
-    admission_checks: Vec<Name>,
-}
+    struct Admission {
+        cluster_queue: String,
+        pod_set_assignments: Vec<Assignment>,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Name {
-    #[serde(deserialize_with = "lenient")]
-    name: String,
-}
+    struct Assignment {
+        /// By resource.
+        flavors: BTreeMap<String, String>,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Status {
-    #[serde(deserialize_with = "lenient")]
-    conditions: Vec<Condition>,
-    #[serde(deserialize_with = "lenient")]
-    admission: Admission,
-    #[serde(deserialize_with = "lenient")]
-    admission_checks: Vec<CheckState>,
-    #[serde(deserialize_with = "lenient")]
-    cluster_name: String,
-    #[serde(deserialize_with = "lenient")]
-    nominated_cluster_names: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Admission {
-    #[serde(deserialize_with = "lenient")]
-    cluster_queue: String,
-    #[serde(deserialize_with = "lenient")]
-    pod_set_assignments: Vec<Assignment>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Assignment {
-    /// By resource.
-    #[serde(deserialize_with = "lenient")]
-    flavors: BTreeMap<String, String>,
+    /// State of an admission check of a Workload.
+    struct CheckState {
+        /// Number of times that the check sent the Workload back to the queue.
+        retry_count: i64,
+        name: String,
+        message: Message,
+    }
 }
 
 impl Kueue {
-    /// Resources to read, in this order, and before the workloads: an object that is newer than what was read about it looks healthy,
-    /// and an older one looks like an orphan.
-    pub(crate) const RESOURCES: [&str; 6] = [
-        "multikueueclusters",
-        "multikueueconfigs",
-        "admissionchecks",
-        "clusterqueues",
-        "localqueues",
-        "workloads",
+    /// Kinds to read, in this order, and before the workloads: an object that is newer than what was read about it looks healthy, and
+    /// an older one looks like an orphan.
+    pub(crate) const KINDS: [&str; 6] = [
+        "MultiKueueCluster",
+        "MultiKueueConfig",
+        "AdmissionCheck",
+        "ClusterQueue",
+        LOCAL_QUEUE,
+        "Workload",
     ];
 
-    /// Notes that a resource could not be read.
-    pub(crate) fn note_unread(&mut self, Unread(resource): Unread) {
-        self.unread.insert(resource);
+    /// Returns the plural name of a kind.
+    pub(crate) fn plural(kind: &str) -> String {
+        format!("{}s", kind.to_ascii_lowercase())
+    }
+
+    /// Returns true if objects of a kind have a namespace.
+    pub(crate) fn is_namespaced(kind: &str) -> bool {
+        matches!(kind, LOCAL_QUEUE | "Workload")
     }
 
     /// Adds an object as JSON.
-    pub(crate) fn add(&mut self, resource: &str, json: &str) {
-        let Json {
+    pub(crate) fn add(&mut self, kind: &'static str, json: &str) {
+        let Object {
             metadata,
             spec,
             status,
-        }: Json<Spec, Status> = serde_json::from_str(json).unwrap_or_default();
-        let activity = Activity::new(&spec, &status);
-        let name = metadata.name.clone();
-        match resource {
-            "multikueueclusters" => _ = self.clusters.insert(name, activity),
-            "multikueueconfigs" => _ = self.configs.insert(name, spec.clusters),
-            "admissionchecks" => {
-                let check = AdmissionCheck {
-                    is_multikueue: spec.controller_name == managed_by::MULTIKUEUE,
-                    config: spec.parameters.name,
-                    activity,
-                };
-                self.checks.insert(name, check);
+        } = serde_json::from_str(json).unwrap_or_default();
+        if kind != "Workload" {
+            let key = (kind, metadata.namespace, metadata.name);
+            self.nodes.insert(key, Node::new(kind, spec, &status));
+            return;
+        }
+        let mut workload = Workload::new(spec, status);
+        workload.name = metadata.name;
+        workload.created = metadata.creation_timestamp;
+        let mut owners = metadata.owner_references.into_iter();
+        if let Some(owner) = owners.find(|owner| owner.controller) {
+            let key = (metadata.namespace, owner.uid);
+            // An elastic Job has a finished Workload for each earlier size.
+            let rank = |w: &Workload| (w.finished.is_none(), w.created);
+            let known = self.workloads.get(&key);
+            if known.is_none_or(|known| rank(known) < rank(&workload)) {
+                self.workloads.insert(key, workload);
             }
-            "clusterqueues" => {
-                let named = spec.admission_checks_strategy.admission_checks;
-                let checks = named.into_iter().map(|check| check.name);
-                let checks = checks.chain(spec.admission_checks).collect();
-                self.cluster_queues
-                    .insert(name, ClusterQueue { checks, activity });
-            }
-            "localqueues" => {
-                let queue = LocalQueue {
-                    cluster_queue: spec.cluster_queue,
-                    activity,
-                };
-                self.local_queues.insert((metadata.namespace, name), queue);
-            }
-            "workloads" => {
-                let workload = Workload {
-                    name,
-                    created: metadata.creation_timestamp,
-                    ..Workload::new(spec, status)
-                };
-                let mut owners = metadata.owner_references.into_iter();
-                if let Some(owner) = owners.find(|owner| owner.controller) {
-                    let key = (metadata.namespace, owner.uid);
-                    // An elastic Job has a finished Workload for each earlier size.
-                    let rank = |w: &Workload| (w.finished.is_none(), w.created);
-                    let known = self.workloads.get(&key);
-                    if known.is_none_or(|known| rank(known) < rank(&workload)) {
-                        self.workloads.insert(key, workload);
-                    }
-                }
-            }
-            _ => {}
         }
     }
 
@@ -278,23 +182,49 @@ impl Kueue {
         self.workloads.get(&key)
     }
 
-    /// Returns the MultiKueue check of a list, with its name.
-    pub(super) fn multikueue_check<'n>(
-        &self,
-        mut names: impl Iterator<Item = &'n str>,
-    ) -> Option<(&'n str, &AdmissionCheck)> {
-        names.find_map(|name| {
-            let check = self.checks.get(name)?;
-            check.is_multikueue.then_some((name, check))
+    /// Returns an object. The namespace is that of the workload, whether the kind has one or not.
+    pub(super) fn node(&self, kind: &'static str, namespace: &str, name: &str) -> Option<&Node> {
+        let namespace = if Self::is_namespaced(kind) {
+            namespace
+        } else {
+            ""
+        };
+        let key = (kind, namespace.to_owned(), name.to_owned());
+        self.nodes.get(&key)
+    }
+
+    /// Returns the names of the `LocalQueue`s in a namespace.
+    pub(super) fn local_queues(&self, namespace: &str) -> impl Iterator<Item = (&str, &Node)> {
+        let nodes = self.nodes.iter();
+        nodes.filter_map(move |((kind, place, name), node)| {
+            (*kind == LOCAL_QUEUE && place == namespace).then_some((&**name, node))
+        })
+    }
+
+    /// Returns the MultiKueue check of a list.
+    pub(super) fn multikueue_check<'n>(&self, names: &'n [String]) -> Option<&'n str> {
+        let mut names = names.iter().map(|name| &**name);
+        names.find(|name| {
+            let check = self.node("AdmissionCheck", "", name);
+            check.is_some_and(|check| check.is_multikueue)
         })
     }
 }
 
-impl Activity {
-    fn new(spec: &Spec, status: &Status) -> Self {
+impl Node {
+    fn new(kind: &str, spec: Spec, status: &Status) -> Self {
         let active = condition(&status.conditions, "Active");
         let inactive = active.filter(|active| active.status == "False");
+        let named = spec.admission_checks_strategy.admission_checks.into_iter();
+        let checks = named.map(|check| check.name).chain(spec.admission_checks);
         Self {
+            next: match kind {
+                "MultiKueueConfig" => spec.clusters,
+                "AdmissionCheck" => vec![spec.parameters.name],
+                "ClusterQueue" => checks.collect(),
+                _ => vec![spec.cluster_queue],
+            },
+            is_multikueue: spec.controller_name == managed_by::MULTIKUEUE,
             inactive: inactive
                 .and_then(|active| Some((active.last_transition_time?, active.message.0.clone()))),
             is_stopped: !matches!(&*spec.stop_policy, "" | "None"),

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
 
-use super::object::lenient;
+use super::json::parts;
 
 /// Lease of a controller's leader election.
 #[derive(Debug)]
@@ -38,50 +37,31 @@ const fn lease(
 /// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, `leaderElection` in the configurations that Kueue,
 /// JobSet and Trainer install, and the defaults in the main programs of KubeRay (`LeaderElectionID`), the Training Operator
 /// (`--leader-election-id`) and AppWrapper.
+#[rustfmt::skip]
 pub(crate) const LEASES: &[LeaseProfile] = &[
-    lease(
-        "kubernetes.io/job-controller",
-        "kube-system",
-        "kube-controller-manager",
-        &["kube-controller-manager", "k3s"],
-    ),
-    lease(
-        managed_by::MULTIKUEUE,
-        "kueue-system",
-        "c1f6bfd2.kueue.x-k8s.io",
-        &["kueue"],
-    ),
-    lease(
-        "jobset.sigs.k8s.io/jobset-controller",
-        "jobset-system",
-        "6d4f6a47.jobset.x-k8s.io",
-        &["jobset", "manager"],
-    ),
-    lease(
-        "trainer.kubeflow.org/trainjob-controller",
-        "kubeflow-system",
-        "trainer.kubeflow.org",
-        &["trainer", "manager"],
-    ),
-    lease(
-        "ray.io/kuberay-operator",
-        "kuberay-operator",
-        "ray-operator-leader",
-        &["kuberay-operator", "manager"],
-    ),
-    lease(
-        "kubeflow.org/training-operator",
-        "kubeflow",
-        "1ca428e5.training-operator.kubeflow.org",
-        &["training-operator", "training-operator.v1", "manager"],
-    ),
-    lease(
-        "workload.codeflare.dev/appwrapper-controller",
-        "appwrapper-system",
-        "f134c674.codeflare.dev",
-        &["appwrapper", "manager"],
-    ),
+    lease("kubernetes.io/job-controller", "kube-system", "kube-controller-manager", &["kube-controller-manager", "k3s"]),
+    lease(managed_by::MULTIKUEUE, "kueue-system", "c1f6bfd2.kueue.x-k8s.io", &["kueue"]),
+    lease("jobset.sigs.k8s.io/jobset-controller", "jobset-system", "6d4f6a47.jobset.x-k8s.io", &["jobset", "manager"]),
+    lease("trainer.kubeflow.org/trainjob-controller", "kubeflow-system", "trainer.kubeflow.org", &["trainer", "manager"]),
+    lease("ray.io/kuberay-operator", "kuberay-operator", "ray-operator-leader", &["kuberay-operator", "manager"]),
+    lease("kubeflow.org/training-operator", "kubeflow", "1ca428e5.training-operator.kubeflow.org", &["training-operator", "training-operator.v1", "manager"]),
+    lease("workload.codeflare.dev/appwrapper-controller", "appwrapper-system", "f134c674.codeflare.dev", &["appwrapper", "manager"]),
 ];
+
+parts! {
+    struct Lease {
+        metadata: Metadata,
+        spec: Spec,
+    }
+
+    struct Metadata {
+        namespace: String,
+    }
+
+    struct Spec {
+        renew_time: Option<DateTime<Utc>>,
+    }
+}
 
 /// Last renewal of a controller's Lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,26 +79,6 @@ impl Leases {
     /// Adds a Lease as JSON. A Lease without a renewal is ignored. The one in the project's namespace is the controller's: anyone may
     /// create a Lease of that name in another namespace.
     pub(crate) fn add(&mut self, profile: &LeaseProfile, json: &str) {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Lease {
-            #[serde(deserialize_with = "lenient")]
-            metadata: Metadata,
-            #[serde(deserialize_with = "lenient")]
-            spec: Spec,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Metadata {
-            #[serde(deserialize_with = "lenient")]
-            namespace: String,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Spec {
-            #[serde(deserialize_with = "lenient")]
-            renew_time: Option<DateTime<Utc>>,
-        }
         let Lease { metadata, spec } = serde_json::from_str(json).unwrap_or_default();
         let Some(time) = spec.renew_time else {
             return;

@@ -7,20 +7,21 @@
 //! [`Limits::after`]. A long run, a suspended workload and a full queue are no evidence.
 
 mod assess;
+mod json;
 mod kueue;
 mod lease;
 mod multikueue;
 mod object;
 mod time;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use managed_by_offline::replay::ObjectRef;
 use serde::Serialize;
 
 pub(crate) use assess::assess;
-pub(crate) use kueue::{Kueue, Unread};
+pub(crate) use kueue::Kueue;
 pub(crate) use lease::{LEASES, LeaseProfile, Leases};
 pub(crate) use object::StoredObject;
 pub(crate) use time::duration;
@@ -152,8 +153,8 @@ pub(crate) struct Limits {
     pub(crate) after: TimeDelta,
     /// Maximum time that a worker cluster may take to admit a workload.
     pub(crate) dispatch: TimeDelta,
-    /// Field managers that may write the status, by controller.
-    pub(crate) writers: BTreeMap<String, Vec<String>>,
+    /// Controllers, each with a field manager that may write the status of its workloads.
+    pub(crate) writers: Vec<(String, String)>,
 }
 
 impl Limits {
@@ -161,6 +162,13 @@ impl Limits {
     pub(crate) fn age_of_evidence(&self, time: Option<DateTime<Utc>>) -> Option<TimeDelta> {
         let age = self.now.signed_duration_since(time?);
         (age > self.after).then_some(age)
+    }
+
+    /// Returns the field managers that the user lists for a controller.
+    fn writers(&self, controller: &str) -> Vec<&str> {
+        let writers = self.writers.iter();
+        let writers = writers.filter(|(name, _)| name == controller);
+        writers.map(|(_, manager)| &**manager).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The verdict on a workload of MultiKueue: follows it through the objects of Kueue.
 
 use chrono::TimeDelta;
-use managed_by::{QUEUE_NAME, QueueProblem};
+use managed_by::{QUEUE_NAME, queue_problem};
 use serde_json::{Value, json};
 
 use super::StatusVerdict::{Contradicting, Healthy, Orphaned, Stalled, Unchecked};
-use super::kueue::{Activity, AdmissionCheck, Kueue, Workload};
+use super::kueue::{Kueue, Node, Workload};
 use super::object::StoredObject;
 use super::time::duration;
 use super::{ClusterState, Limits, Link, StatusFinding};
@@ -40,8 +40,8 @@ pub(super) fn follow(
     let finding = queues.find(state);
     match queues.unread {
         // Contradicting and stalled objects have been read.
-        Some(resource) if matches!(finding.verdict, Healthy | Orphaned) => {
-            let reason = format!("could not read {resource}.kueue.x-k8s.io");
+        Some(kind) if matches!(finding.verdict, Healthy | Orphaned) => {
+            let reason = format!("could not read {}.kueue.x-k8s.io", Kueue::plural(kind));
             StatusFinding::new(Unchecked, finding.state, reason)
         }
         _ => finding,
@@ -50,16 +50,10 @@ pub(super) fn follow(
 
 fn workload_state(workload: &Workload) -> &'static str {
     match workload {
-        Workload {
-            finished: Some(_), ..
-        } => "Finished",
-        Workload {
-            is_active: false, ..
-        } => "Deactivated",
-        Workload { cluster, .. } if !cluster.is_empty() => "Admitted",
-        Workload {
-            reserved: Some(_), ..
-        } => "QuotaReserved",
+        _ if workload.finished.is_some() => "Finished",
+        _ if !workload.is_active => "Deactivated",
+        _ if !workload.cluster.is_empty() => "Admitted",
+        _ if workload.reserved.is_some() => "QuotaReserved",
         _ => "Pending",
     }
 }
@@ -70,7 +64,7 @@ struct Queues<'c> {
     limits: &'c Limits,
     object: &'c StoredObject,
     chain: &'c mut Vec<Link>,
-    /// The first resource that could not be read, if an object of it is missing.
+    /// The first kind that could not be read, if an object of it is missing.
     unread: Option<&'static str>,
 }
 
@@ -83,10 +77,15 @@ impl<'c> Queues<'c> {
         }
     }
 
-    fn note_missing(&mut self, resource: &'static str) {
-        if self.kueue.unread.contains(resource) {
-            self.unread.get_or_insert(resource);
+    fn note_missing(&mut self, kind: &'static str) {
+        if self.kueue.unread.contains(kind) {
+            self.unread.get_or_insert(kind);
         }
+    }
+
+    fn node(&self, kind: &'static str, name: &str) -> Option<&'c Node> {
+        let namespace = &self.object.object.namespace;
+        self.kueue.node(kind, namespace, name)
     }
 
     fn find(&mut self, state: &'static str) -> StatusFinding {
@@ -94,7 +93,7 @@ impl<'c> Queues<'c> {
         let name = &object.argument;
         let workload = kueue.workload(object);
         if workload.is_none() {
-            self.note_missing("workloads");
+            self.note_missing("Workload");
         }
         // Kueue needs a moment after a change of the label, too.
         let age = limits.age_of_evidence(object.last_spec_write.max(object.created));
@@ -143,13 +142,12 @@ impl<'c> Queues<'c> {
     /// Returns the command that puts the workload into a queue. Kueue accepts the label only on a suspended workload.
     fn label_command(&self) -> String {
         let namespace = &*self.object.object.namespace;
-        let queues = self.kueue.local_queues.iter();
-        let mut usable = queues.filter(|((place, _), local)| {
-            let queue = self.kueue.cluster_queues.get(&local.cluster_queue);
-            let checks = queue.into_iter().flat_map(|queue| &queue.checks);
-            place == namespace && self.kueue.multikueue_check(checks.map(|c| &**c)).is_some()
+        let mut usable = self.kueue.local_queues(namespace).filter(|(_, local)| {
+            let queue = local.next.first();
+            let queue = queue.and_then(|name| self.node("ClusterQueue", name));
+            queue.is_some_and(|queue| self.kueue.multikueue_check(&queue.next).is_some())
         });
-        let queue = usable.next().map_or("QUEUE", |((_, name), _)| name);
+        let queue = usable.next().map_or("QUEUE", |(name, _)| name);
         let names = self.object.suspend_path.split('.').rev();
         let suspend = names.fold(json!(true), |value, name| json!({name: value}));
         let mut patch = json!({"metadata": {"labels": {QUEUE_NAME: queue}}});
@@ -169,43 +167,34 @@ impl<'c> Queues<'c> {
     }
 
     /// Adds an object, or the fact that it does not exist or could not be read. Returns true if it does not exist.
-    fn add(
-        &mut self,
-        kind: &'static str,
-        resource: &'static str,
-        name: &str,
-        activity: Option<&Activity>,
-    ) -> bool {
-        let is_unread = self.kueue.unread.contains(resource);
-        if activity.is_none() {
-            self.note_missing(resource);
+    fn add(&mut self, kind: &'static str, name: &str) -> bool {
+        let is_unread = self.kueue.unread.contains(kind);
+        let node = self.node(kind, name);
+        if node.is_none() {
+            self.note_missing(kind);
         }
-        let state = match activity {
-            Some(Activity {
-                is_stopped: true, ..
-            }) => "stopped".to_owned(),
-            Some(Activity {
-                inactive: Some((_, message)),
-                ..
-            }) => format!("inactive: {message}"),
-            Some(_) => "active".to_owned(),
+        let state = match node {
+            Some(node) if node.is_stopped => "stopped".to_owned(),
+            Some(node) => node.inactive.as_ref().map_or_else(
+                || "active".to_owned(),
+                |(_, message)| format!("inactive: {message}"),
+            ),
             None if is_unread => "unchecked".to_owned(),
             None => "not found".to_owned(),
         };
         self.link(kind, name, state);
-        activity.is_none() && !is_unread
+        node.is_none() && !is_unread
     }
 
     /// Returns a finding if an object has been inactive for long. An object that an admin stopped is as intended.
     fn inactive(
         &self,
         state: &'static str,
-        kind: &str,
+        kind: &'static str,
         name: &str,
-        activity: Option<&Activity>,
     ) -> Option<StatusFinding> {
-        let activity = activity.filter(|activity| !activity.is_stopped)?;
-        let (time, message) = activity.inactive.as_ref()?;
+        let node = self.node(kind, name).filter(|node| !node.is_stopped)?;
+        let (time, message) = node.inactive.as_ref()?;
         let age = self.limits.age_of_evidence(Some(*time))?;
         let reason = format!(
             "{kind} {name} has been inactive for {}: {message}",
@@ -218,13 +207,9 @@ impl<'c> Queues<'c> {
     fn follow(&mut self, queue: &str, workload: &'c Workload) -> StatusFinding {
         let kueue = self.kueue;
         let namespace = &*self.object.object.namespace;
-        let local = kueue
-            .local_queues
-            .get(&(namespace.to_owned(), queue.to_owned()));
         let is_reserved = workload.reserved.is_some();
-        let activity = local.map(|queue| &queue.activity);
         let unread = self.unread;
-        let is_missing = self.add("LocalQueue", "localqueues", queue, activity);
+        let is_missing = self.add("LocalQueue", queue);
         if is_reserved {
             // It has done its part.
             self.unread = unread;
@@ -232,63 +217,57 @@ impl<'c> Queues<'c> {
             let action = format!(
                 "create LocalQueue {queue} in {namespace}, or correct the label {QUEUE_NAME}"
             );
-            let problem = QueueProblem::NoLocalQueue {
-                name: queue,
-                namespace,
-            };
-            return StatusFinding::new(Orphaned, "Queued", problem.to_string()).action(action);
+            let problem = queue_problem::no_local_queue(queue, namespace);
+            return StatusFinding::new(Orphaned, "Queued", problem).action(action);
         }
         let name = match &*workload.cluster_queue {
-            "" => local.map_or("", |local| &*local.cluster_queue),
+            "" => {
+                let local = self.node("LocalQueue", queue);
+                let name = local.and_then(|local| local.next.first());
+                name.map_or("", |name| name)
+            }
             reserved => reserved,
         };
         if name.is_empty() {
             return StatusFinding::new(Healthy, "Queued", &workload.waits_for);
         }
-        let cluster_queue = kueue.cluster_queues.get(name);
-        let activity = cluster_queue.map(|queue| &queue.activity);
-        if self.add("ClusterQueue", "clusterqueues", name, activity) && !is_reserved {
-            let problem = QueueProblem::NoClusterQueue {
-                name,
-                local_queue: queue,
-            };
+        if self.add("ClusterQueue", name) && !is_reserved {
+            let problem = queue_problem::no_cluster_queue(name, queue);
             let action = format!("create ClusterQueue {name}");
-            return StatusFinding::new(Orphaned, "Queued", problem.to_string()).action(action);
+            return StatusFinding::new(Orphaned, "Queued", problem).action(action);
         }
-        let of_queue = cluster_queue.into_iter().flat_map(|queue| &queue.checks);
-        let of_queue: Vec<_> = of_queue.map(|check| &**check).collect();
+        let cluster_queue = self.node("ClusterQueue", name);
+        let of_queue = cluster_queue.map_or(&[][..], |queue| &queue.next);
         // Kueue has chosen the checks of the flavors once it has reserved quota.
-        let chosen = workload.checks.iter().map(|check| &*check.name);
+        let chosen = workload.checks.iter().map(|check| check.name.clone());
         let chosen: Vec<_> = chosen.collect();
         let is_chosen = is_reserved && (workload.is_admitted || !chosen.is_empty());
-        let names = if is_chosen { &chosen } else { &of_queue };
-        if names.iter().any(|name| !kueue.checks.contains_key(*name)) {
-            self.note_missing("admissionchecks");
+        let names = if is_chosen { &chosen } else { of_queue };
+        let is_unknown = |name: &String| self.node("AdmissionCheck", name).is_none();
+        if names.iter().any(is_unknown) {
+            self.note_missing("AdmissionCheck");
         }
-        let Some((check, facts)) = kueue.multikueue_check(names.iter().copied()) else {
+        let Some(check) = kueue.multikueue_check(names) else {
             // A worker in the Workload shows that it has a MultiKueue check, also to a user who may not read the check.
             let has_worker = !workload.cluster.is_empty() || !workload.nominated.is_empty();
             return if has_worker {
-                self.follow_check("", &AdmissionCheck::default(), queue, workload)
+                self.follow_check("", queue, workload)
             } else {
-                let of_queue = kueue.multikueue_check(of_queue.into_iter());
+                let of_queue = kueue.multikueue_check(of_queue);
                 self.without_check(name, of_queue.is_some(), workload)
             };
         };
-        self.add(
-            "AdmissionCheck",
-            "admissionchecks",
-            check,
-            Some(&facts.activity),
-        );
+        self.add("AdmissionCheck", check);
         if is_reserved {
-            return self.follow_check(check, facts, queue, workload);
+            return self.follow_check(check, queue, workload);
         }
         // A LocalQueue is also inactive if an admin stopped its ClusterQueue.
-        let local = local.filter(|_| cluster_queue.is_none());
-        let local = local.map(|queue| &queue.activity);
-        self.inactive("Queued", "ClusterQueue", name, activity)
-            .or_else(|| self.inactive("Queued", "LocalQueue", queue, local))
+        let is_alone = cluster_queue.is_none();
+        self.inactive("Queued", "ClusterQueue", name)
+            .or_else(|| {
+                self.inactive("Queued", "LocalQueue", queue)
+                    .filter(|_| is_alone)
+            })
             .or_else(|| self.inadmissible(name, workload))
             .unwrap_or_else(|| StatusFinding::new(Healthy, "Queued", &workload.waits_for))
     }
@@ -334,12 +313,9 @@ impl<'c> Queues<'c> {
             return StatusFinding::new(Healthy, state, "new");
         }
         let (missing, action) = if !has_queue_check {
-            let problem = QueueProblem::NoMultiKueueCheck {
-                cluster_queue: queue,
-            };
             let action =
                 format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
-            (problem.to_string(), action)
+            (queue_problem::no_multikueue_check(queue), action)
         } else if workload.flavors.is_empty() {
             (
                 format!("its pods request no resource of ClusterQueue {queue}"),
@@ -365,25 +341,18 @@ impl<'c> Queues<'c> {
         StatusFinding::new(Orphaned, state, reason).action(action)
     }
 
-    fn follow_check(
-        &mut self,
-        name: &str,
-        check: &AdmissionCheck,
-        queue: &str,
-        workload: &Workload,
-    ) -> StatusFinding {
-        let kueue = self.kueue;
+    /// Follows a Workload with quota from its MultiKueue check, whose name is empty if it cannot be read.
+    fn follow_check(&mut self, name: &str, queue: &str, workload: &'c Workload) -> StatusFinding {
         if !workload.cluster.is_empty() {
             let (worker, state) = (&*workload.cluster, "Running");
-            let activity = kueue.clusters.get(worker);
-            self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
-            let lost = self.inactive(state, "MultiKueueCluster", worker, activity);
+            self.add("MultiKueueCluster", worker);
+            let lost = self.inactive(state, "MultiKueueCluster", worker);
             return lost
                 .unwrap_or_else(|| StatusFinding::new(Healthy, state, format!("on {worker}")));
         }
         let state = "Dispatching";
         let own = workload.checks.iter().find(|state| state.name == name);
-        let retries = own.map_or(0, |state| state.retries);
+        let retries = own.map_or(0, |state| state.retry_count);
         if retries >= MANY_RETRIES {
             let reason = format!("came back from its workers {retries} times");
             let action =
@@ -391,24 +360,26 @@ impl<'c> Queues<'c> {
             return StatusFinding::new(Stalled, state, reason).action(action);
         }
         let nominated = match &*workload.nominated {
-            [] => kueue.configs.get(&check.config),
+            [] => {
+                let check = self.node("AdmissionCheck", name);
+                let config = check.and_then(|check| check.next.first());
+                let config = config.and_then(|config| self.node("MultiKueueConfig", config));
+                config.map(|config| &config.next)
+            }
             _ => Some(&workload.nominated),
         };
         if nominated.is_none() {
-            self.note_missing("multikueueconfigs");
+            self.note_missing("MultiKueueConfig");
         }
         let workers = nominated.map(Vec::as_slice).unwrap_or_default();
         for worker in workers {
-            let activity = kueue.clusters.get(worker);
-            self.add("MultiKueueCluster", "multikueueclusters", worker, activity);
+            self.add("MultiKueueCluster", worker);
         }
-        if let Some(finding) = self.inactive(state, "AdmissionCheck", name, Some(&check.activity)) {
+        if let Some(finding) = self.inactive(state, "AdmissionCheck", name) {
             return finding;
         }
-        let mut lost = workers.iter().map(|worker| {
-            let activity = kueue.clusters.get(worker);
-            self.inactive(state, "MultiKueueCluster", worker, activity)
-        });
+        let lost = |worker: &String| self.inactive(state, "MultiKueueCluster", worker);
+        let mut lost = workers.iter().map(lost);
         if let Some(Some(first)) = lost.next()
             && lost.all(|other| other.is_some())
         {

@@ -7,11 +7,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use managed_by::{DecodeError, Enforcement, Finding, Outcome, UserInfo};
 use managed_by_offline::replay::ObjectRef;
 use managed_by_offline::{Evaluator, manifest};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::StatusWrite;
+use super::json::parts;
 
 /// Maximum time that a read of the cluster takes. Objects are younger than the time at which it began.
 const MAX_RUN: TimeDelta = TimeDelta::minutes(10);
@@ -49,51 +49,41 @@ pub(crate) struct StoredObject {
     pub(crate) violation: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Partial<'j> {
-    #[serde(deserialize_with = "lenient")]
-    metadata: Metadata,
-    #[serde(borrow)]
-    spec: Option<&'j RawValue>,
-    #[serde(deserialize_with = "lenient")]
-    status: Status,
-}
+parts! {
+    struct Partial {
+        metadata: Metadata,
+        spec: Option<Box<RawValue>>,
+        status: Status,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    #[serde(deserialize_with = "lenient")]
-    uid: String,
-    #[serde(deserialize_with = "lenient")]
-    creation_timestamp: Option<DateTime<Utc>>,
-    #[serde(deserialize_with = "lenient")]
-    deletion_timestamp: Option<DateTime<Utc>>,
-    #[serde(deserialize_with = "lenient")]
-    labels: BTreeMap<String, String>,
-    #[serde(deserialize_with = "lenient")]
-    managed_fields: Vec<ManagedFields>,
-}
+    struct Metadata {
+        uid: String,
+        creation_timestamp: Option<DateTime<Utc>>,
+        deletion_timestamp: Option<DateTime<Utc>>,
+        labels: BTreeMap<String, String>,
+        managed_fields: Vec<ManagedFields>,
+    }
 
-/// Entry of `managedFields`.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ManagedFields {
-    #[serde(deserialize_with = "lenient")]
-    manager: String,
-    #[serde(deserialize_with = "lenient")]
-    time: Option<DateTime<Utc>>,
-    #[serde(deserialize_with = "lenient")]
-    subresource: String,
-}
+    /// Entry of `managedFields`.
+    struct ManagedFields {
+        manager: String,
+        time: Option<DateTime<Utc>>,
+        subresource: String,
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    #[serde(deserialize_with = "lenient")]
-    active: Option<i64>,
-    #[serde(deserialize_with = "lenient")]
-    conditions: Vec<Condition>,
+    struct Status {
+        active: Option<i64>,
+        conditions: Vec<Condition>,
+    }
+
+    struct Condition {
+        #[serde(rename = "type")]
+        name: String,
+        status: String,
+        reason: String,
+        message: Message,
+        last_transition_time: Option<DateTime<Utc>>,
+    }
 }
 
 /// Maximum length of a message in characters.
@@ -113,34 +103,8 @@ impl From<String> for Message {
     }
 }
 
-/// Condition of a status.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Condition {
-    #[serde(rename = "type", deserialize_with = "lenient")]
-    pub(super) name: String,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) status: String,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) reason: String,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) message: Message,
-    #[serde(deserialize_with = "lenient")]
-    pub(super) last_transition_time: Option<DateTime<Utc>>,
-}
-
 pub(super) fn condition<'c>(conditions: &'c [Condition], name: &str) -> Option<&'c Condition> {
     conditions.iter().find(|one| one.name == name)
-}
-
-/// Reads a value of the wrong type as missing: anyone may store such a value in a custom resource.
-pub(super) fn lenient<'de, D, T>(json: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned + Default,
-{
-    let raw = <&RawValue>::deserialize(json)?;
-    Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
 
 /// Returns the value at a path of object members, if it has the type.
@@ -193,7 +157,7 @@ impl StoredObject {
         });
         // The path of every kind begins with the spec.
         let suspend = state.suspend_path.strip_prefix("spec.").zip(spec);
-        let is_suspended = suspend.and_then(|(path, spec)| at(spec, path));
+        let is_suspended = suspend.and_then(|(path, spec)| at(&spec, path));
         let suspended = condition(&status.conditions, "Suspended");
         Ok(Some(Self {
             object: object.full_name(""),

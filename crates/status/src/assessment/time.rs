@@ -4,26 +4,19 @@ use chrono::TimeDelta;
 
 /// Formats a duration like `HumanDuration` of `k8s.io/apimachinery`: `59s`, `3m5s`, `2h`.
 pub(crate) fn duration(duration: TimeDelta) -> String {
-    let all = duration.num_seconds().max(0);
-    let part = |unit: i64, of: i64| {
-        all.checked_div(unit)
-            .unwrap_or(0)
-            .checked_rem(of)
-            .unwrap_or(0)
-    };
-    let (seconds, minutes, hours) = (part(1, 60), part(60, 60), part(3600, 24));
-    let days = all.checked_div(86_400).unwrap_or(0);
+    let seconds = duration.num_seconds().max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |major: i64, unit: char, minor: i64, minor_unit: char| match minor {
         0 => format!("{major}{unit}"),
         minor => format!("{major}{unit}{minor}{minor_unit}"),
     };
-    match all {
-        0..120 => format!("{all}s"),
-        120..600 => two(all.checked_div(60).unwrap_or(0), 'm', seconds, 's'),
-        600..10_800 => format!("{}m", all.checked_div(60).unwrap_or(0)),
-        10_800..28_800 => two(all.checked_div(3600).unwrap_or(0), 'h', minutes, 'm'),
-        28_800..172_800 => format!("{}h", all.checked_div(3600).unwrap_or(0)),
-        172_800..691_200 => two(days, 'd', hours, 'h'),
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 => two(minutes, 'm', seconds % 60, 's'),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => two(hours, 'h', minutes % 60, 'm'),
+        28_800..172_800 => format!("{hours}h"),
+        172_800..691_200 => two(days, 'd', hours % 24, 'h'),
         _ => format!("{days}d"),
     }
 }

@@ -1,7 +1,6 @@
 //! `delegation/unusable-queue`, which follows the queue of a workload to the worker clusters of `MultiKueue`.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use super::Delegated;
 use crate::cluster::{Lookup, LookupError, QueueCluster, QueueKind};
@@ -34,82 +33,35 @@ const MAX_CHECKS: usize = 2;
 /// Maximum length of a problem in bytes, so that the warning is not truncated before the id of the rule.
 const MAX_PROBLEM: usize = 140;
 
-/// Problem because of which a queue's workloads don't reach a worker cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QueueProblem<'a> {
-    /// The `LocalQueue` doesn't exist.
-    NoLocalQueue {
-        /// Name of the `LocalQueue`.
-        name: &'a str,
-        /// Namespace of the workload.
-        namespace: &'a str,
-    },
-    /// The `ClusterQueue` doesn't exist.
-    NoClusterQueue {
-        /// Name of the `ClusterQueue`.
-        name: &'a str,
-        /// Name of the `LocalQueue` that refers to it.
-        local_queue: &'a str,
-    },
-    /// No admission check of the `ClusterQueue` belongs to `MultiKueue`.
-    NoMultiKueueCheck {
-        /// Name of the `ClusterQueue`.
-        cluster_queue: &'a str,
-    },
-    /// The condition `Active` of an object is False.
-    Inactive {
-        /// Kind of the object.
-        kind: QueueKind,
-        /// Name of the object.
-        name: &'a str,
-        /// Message of the condition.
-        message: &'a str,
-    },
-}
+/// Texts about what keeps the workloads of a queue from a worker cluster.
+pub mod queue_problem {
+    use super::printable;
 
-/// Formats as `LocalQueue a does not exist in team-a`.
-impl fmt::Display for QueueProblem<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NoLocalQueue { name, namespace } => {
-                let (name, namespace) = (Printable(name), Printable(namespace));
-                write!(f, "LocalQueue {name} does not exist in {namespace}")
-            }
-            Self::NoClusterQueue { name, local_queue } => {
-                let (name, local) = (Printable(name), Printable(local_queue));
-                write!(
-                    f,
-                    "ClusterQueue {name} of LocalQueue {local} does not exist"
-                )
-            }
-            Self::NoMultiKueueCheck { cluster_queue } => {
-                let name = Printable(cluster_queue);
-                write!(f, "ClusterQueue {name} has no MultiKueue check")
-            }
-            Self::Inactive {
-                kind,
-                name,
-                message,
-            } => {
-                let (kind, name, message) = (kind.as_str(), Printable(name), Printable(message));
-                write!(f, "{kind} {name} is inactive: {message}")
-            }
-        }
+    /// The `LocalQueue` of a workload doesn't exist.
+    pub fn no_local_queue(name: &str, namespace: &str) -> String {
+        let (name, namespace) = (printable(name), printable(namespace));
+        format!("LocalQueue {name} does not exist in {namespace}")
+    }
+
+    /// The `ClusterQueue` of a `LocalQueue` doesn't exist.
+    pub fn no_cluster_queue(name: &str, local_queue: &str) -> String {
+        let (name, local) = (printable(name), printable(local_queue));
+        format!("ClusterQueue {name} of LocalQueue {local} does not exist")
+    }
+
+    /// No admission check of the `ClusterQueue` belongs to `MultiKueue`.
+    pub fn no_multikueue_check(cluster_queue: &str) -> String {
+        let name = printable(cluster_queue);
+        format!("ClusterQueue {name} has no MultiKueue check")
     }
 }
 
-/// Text that is quoted if it is empty or contains control characters: kube-apiserver drops a warning with one.
-struct Printable<'a>(&'a str);
-
-impl fmt::Display for Printable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = self;
-        if text.is_empty() || text.contains(char::is_control) {
-            f.write_str(&go::quote(text))
-        } else {
-            f.write_str(text)
-        }
+/// Returns a text, quoted if it is empty or contains control characters: kube-apiserver drops a warning with one.
+fn printable(text: &str) -> Cow<'_, str> {
+    if text.is_empty() || text.contains(char::is_control) {
+        go::quote(text).into()
+    } else {
+        text.into()
     }
 }
 
@@ -193,12 +145,9 @@ impl Object {
             return None;
         }
         let message = active.member("message").and_then(Raw::string);
-        let problem = QueueProblem::Inactive {
-            kind: self.kind,
-            name,
-            message: &message.unwrap_or_default(),
-        };
-        Some(problem.to_string())
+        let (kind, message) = (self.kind.as_str(), message.unwrap_or_default());
+        let (name, message) = (printable(name), printable(&message));
+        Some(format!("{kind} {name} is inactive: {message}"))
     }
 }
 
@@ -208,15 +157,12 @@ fn find_problem(
     namespace: &str,
     queue: &str,
 ) -> Result<Option<String>, QueueLookupFailed> {
-    let problem = |problem: QueueProblem<'_>| Ok(Some(problem.to_string()));
     let Some(local) = get(cluster, LocalQueue, Some(namespace), queue)? else {
-        let name = queue;
-        return problem(QueueProblem::NoLocalQueue { name, namespace });
+        return Ok(Some(queue_problem::no_local_queue(queue, namespace)));
     };
     let name = &*local.spec("clusterQueue");
     let Some(cluster_queue) = get(cluster, ClusterQueue, None, name)? else {
-        let local_queue = queue;
-        return problem(QueueProblem::NoClusterQueue { name, local_queue });
+        return Ok(Some(queue_problem::no_cluster_queue(name, queue)));
     };
     // A `LocalQueue` is also inactive if its `ClusterQueue` is, and a `ClusterQueue` if one of its checks is. Report the cause.
     let inactive = cluster_queue.inactive(name);
@@ -236,8 +182,7 @@ fn find_problem(
         }
     }
     if inactive.is_none() && checks.len() <= MAX_CHECKS {
-        let cluster_queue = name;
-        return problem(QueueProblem::NoMultiKueueCheck { cluster_queue });
+        return Ok(Some(queue_problem::no_multikueue_check(name)));
     }
     Ok(inactive)
 }
