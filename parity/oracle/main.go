@@ -92,8 +92,12 @@ func main() {
 	}
 }
 
-// enableJobManagedBy enables the feature gate, which is disabled by default in 1.30 and 1.31. In releases that lock the gate, it is enabled.
+// enableJobManagedBy enables the feature gate, which is disabled by default in 1.30 and 1.31. In releases that lock the gate, it is enabled, and 1.38
+// has no such gate.
 func enableJobManagedBy() {
+	if _, exists := utilfeature.DefaultMutableFeatureGate.GetAll()["JobManagedBy"]; !exists {
+		return
+	}
 	if !utilfeature.DefaultFeatureGate.Enabled("JobManagedBy") {
 		if err := utilfeature.DefaultMutableFeatureGate.Set("JobManagedBy=true"); err != nil {
 			fmt.Fprintln(os.Stderr, "oracle: JobManagedBy:", err)
