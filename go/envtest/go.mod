@@ -4,7 +4,6 @@ module github.com/managed-by-policy/managed-by-policy/go/envtest
 go 1.25.0
 
 require (
-	github.com/google/go-cmp v0.7.0
 	github.com/managed-by-policy/managed-by-policy/go v0.1.0
 	github.com/managed-by-policy/managed-by-policy/go/conformance v0.1.0
 	github.com/managed-by-policy/managed-by-policy/go/managedbyclient v0.1.0
@@ -31,6 +30,7 @@ require (
 	github.com/go-task/slim-sprig/v3 v3.0.0 // indirect
 	github.com/google/btree v1.1.3 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect

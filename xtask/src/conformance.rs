@@ -264,7 +264,9 @@ mod tests {
     fn suite_has_a_test_for_each_profile() {
         let source = read("go/conformance/tests.go").unwrap();
         let source = source.replace("{Core, ", "{\"Core\", ");
-        let tests = source.lines().filter_map(|line| line.strip_prefix("\t\t{\""));
+        let tests = source
+            .lines()
+            .filter_map(|line| line.strip_prefix("\t\t{\""));
         let tests: Vec<_> = tests.filter_map(|line| line.split('"').next()).collect();
         let profiles: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
         assert_eq!(tests, profiles);

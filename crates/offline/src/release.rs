@@ -143,7 +143,11 @@ mod tests {
                 expected,
                 "{text}"
             );
-            assert_eq!(!selector.notes.is_empty(), text.contains("99") || text.contains("38"), "{text}");
+            assert_eq!(
+                !selector.notes.is_empty(),
+                text.contains("99") || text.contains("38"),
+                "{text}"
+            );
         }
         for text in [
             "",

@@ -298,7 +298,12 @@ mod tests {
             let release = text.parse::<Release>().ok();
             assert_eq!(release.map(Release::as_str), expected, "{text}");
         }
-        for (version, is_newer) in [("1.33", false), ("1.33.1", false), ("v1.33.99-gke.1", true), ("1.38", true)] {
+        for (version, is_newer) in [
+            ("1.33", false),
+            ("1.33.1", false),
+            ("v1.33.99-gke.1", true),
+            ("1.38", true),
+        ] {
             assert_eq!(Release::is_newer_than_known(version), is_newer, "{version}");
         }
     }
