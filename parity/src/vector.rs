@@ -98,7 +98,6 @@ impl Case {
 }
 
 impl Vector {
-    /// Returns the result of a release.
     pub fn result(&self, release: Release) -> Option<&ValidationResult> {
         let mut newer = Release::ALL.iter().filter(|newer| **newer >= release);
         newer.find_map(|newer| {

@@ -233,7 +233,6 @@ fn runs_in(rule: &Rule) -> &'static str {
     }
 }
 
-/// Returns the family of a rule.
 pub(crate) fn family(rule: &Rule) -> &str {
     rule.id().split('/').next().unwrap_or_default()
 }

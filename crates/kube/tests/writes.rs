@@ -85,7 +85,6 @@ impl Server {
     }
 }
 
-/// Returns the only failure of a layer.
 fn failure(checks: &WriteCheckLayer) -> String {
     assert_eq!(checks.not_evaluated(), [""; 0]);
     let failures = checks.failures();

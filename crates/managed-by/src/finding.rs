@@ -225,7 +225,6 @@ impl<'a> FieldError<'a> {
         self
     }
 
-    /// Returns the detail.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
@@ -240,7 +239,6 @@ impl<'a> FieldError<'a> {
         &self.path
     }
 
-    /// Returns the error type.
     pub(crate) fn error_type(&self) -> ErrorType {
         self.error_type
     }
@@ -306,12 +304,10 @@ impl<'a> RuleFinding<'a> {
         self.releases
     }
 
-    /// Returns the rule.
     pub(crate) fn rule(&self) -> &'static Rule {
         self.rule
     }
 
-    /// Returns the error.
     pub(crate) fn error(&self) -> &FieldError<'a> {
         &self.error
     }

@@ -346,7 +346,6 @@ impl ResolvedRequest<'_> {
         Context::new(self.request, kind, change, self.settings, release)
     }
 
-    /// Returns the findings of all rules for a change.
     fn run_rules<'c>(
         &'c self,
         kind: &'c Kind<'c>,

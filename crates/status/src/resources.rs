@@ -38,7 +38,6 @@ impl Resource {
         }
     }
 
-    /// Returns the group and kind.
     pub(super) fn group_kind(&self) -> (String, String) {
         (self.group.clone(), self.kind.clone())
     }

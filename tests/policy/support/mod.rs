@@ -29,7 +29,6 @@ pub(crate) fn pods_guest_in(cluster: FakeCluster) -> Policy {
     pods_guest(cluster.host())
 }
 
-/// Returns the pods policy with a host.
 pub(crate) fn pods_guest(host: Arc<Host>) -> Policy {
     static COMPILED: LazyLock<Policy> =
         LazyLock::new(|| Policy::load(&module("annotated-pods-policy.wasm")).unwrap());
