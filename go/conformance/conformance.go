@@ -103,8 +103,8 @@ func (o *Options) complete(ctx context.Context) error {
 			return fmt.Errorf("unknown test %q; tests: %s, %s", name, Core, strings.Join(Features(), ", "))
 		}
 	}
-	if o.Namespace == "" {
-		return errors.New("no namespace")
+	if o.Config == nil || o.Namespace == "" {
+		return errors.New("the options need a config and a namespace")
 	}
 	if o.Timeout < 0 {
 		return fmt.Errorf("the timeout %s is negative", o.Timeout)
@@ -269,6 +269,7 @@ func (s *suite) drive(ctx context.Context) error {
 func (s *suite) runJob(ctx context.Context, job *job) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
+	job.createdAt = time.Now()
 	created, err := s.jobs.Create(ctx, job.manifest(s.options), metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("could not create the Job: %w", err)

@@ -16,14 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-const (
-	// clockSkew is how far the clock of a controller may be ahead.
-	clockSkew = time.Minute
-	// delay is how late an event of the watch may be.
-	delay = time.Second
-	// builtinManager is the field manager of the built-in Job controller.
-	builtinManager = "kube-controller-manager"
-)
+// clockSkew is how far the clock of a controller may be ahead.
+const clockSkew = time.Minute
+
+// builtinManagers are the field managers of the built-in Job controller, which is a part of one process in k3s and MicroK8s.
+var builtinManagers = []string{"kube-controller-manager", "k3s", "kubelite"}
 
 // outcome is how a Job must end.
 type outcome struct {
@@ -48,9 +45,12 @@ func (j *job) check(o *Options, watched []record) []Finding {
 		}
 	}
 	var specs []map[string]any
-	var first, end time.Time
+	var end time.Time
 	var old batchv1.Job
-	suspended := 0
+	suspended, parallelism := 0, int32(1)
+	if j.spec.Parallelism != nil {
+		parallelism = *j.spec.Parallelism
+	}
 	for _, record := range watched {
 		if record.object != j.object {
 			continue
@@ -69,11 +69,13 @@ func (j *job) check(o *Options, watched []record) []Finding {
 			add("deleted", "the Job was deleted during the run")
 			continue
 		}
-		if first.IsZero() {
-			first, specs, old.Status = record.at, j.specs(event.Object.Spec), batchv1.JobStatus{}
+		if specs == nil {
+			specs, old.ObjectMeta = j.specs(event.Object.Spec), job.ObjectMeta
 		}
 		statusChanged := !reflect.DeepEqual(job.Status, old.Status)
 		switch {
+		case j.foreign != "" && !j.isDelegated && !reflect.DeepEqual(metadata(job), metadata(&old)):
+			add("foreign", "the metadata changed, although the Job %s", j.foreign)
 		case j.foreign == another && statusChanged, j.foreign == unset && !j.isDelegated && statusChanged && o.Controller != "" && !isBuiltin(job):
 			add("foreign", "the status changed, although the Job %s", j.foreign)
 		case j.foreign != "":
@@ -91,6 +93,9 @@ func (j *job) check(o *Options, watched []record) []Finding {
 				add("time", "%s is before the creation of the Job", name)
 			}
 		}
+		if job.Status.Active > parallelism {
+			add("outcome", "active is %d, but parallelism is %d", job.Status.Active, parallelism)
+		}
 		if has(job, batchv1.JobSuspended) && !has(&old, batchv1.JobSuspended) && old.Status.StartTime != nil {
 			suspended++
 		}
@@ -99,7 +104,10 @@ func (j *job) check(o *Options, watched []record) []Finding {
 		}
 		old = *job
 	}
-	// An unfinished Job has a finding of its own.
+	if j.foreign == "" && j.steps == nil && old.Spec.Suspend != nil && *old.Spec.Suspend {
+		add("spec", "the Job is suspended at the end of the run, but the user did not suspend it")
+	}
+	// Other unfinished Jobs have a finding of their own.
 	if j.foreign != "" || end.IsZero() {
 		return findings
 	}
@@ -110,7 +118,7 @@ func (j *job) check(o *Options, watched []record) []Finding {
 	if status.Succeeded != j.want.succeeded {
 		add("outcome", "succeeded is %d, must be %d", status.Succeeded, j.want.succeeded)
 	}
-	if status.Failed < j.want.failed {
+	if limit := j.spec.BackoffLimit; status.Failed < j.want.failed || limit != nil && status.Failed > *limit+parallelism {
 		add("outcome", "failed is %d, must be %d", status.Failed, j.want.failed)
 	}
 	failedIndexes := ""
@@ -128,8 +136,12 @@ func (j *job) check(o *Options, watched []record) []Finding {
 	if suspended != j.want.suspended {
 		add("outcome", "the Job was suspended %d times, must be %d", suspended, j.want.suspended)
 	}
-	if took := end.Sub(first); took+delay < j.want.takes {
+	if took := end.Sub(j.createdAt); took < j.want.takes {
 		add("outcome", "the Job ended after %s, but its pods need %s", took.Round(time.Second/10), j.want.takes)
+	}
+	// A controller that polls notices the start late.
+	if start, end := status.StartTime, status.CompletionTime; start != nil && end != nil && end.Sub(start.Time) < j.want.takes/2 {
+		add("outcome", "completionTime is %s after startTime, but its pods need %s", end.Sub(start.Time), j.want.takes)
 	}
 	return findings
 }
@@ -156,10 +168,15 @@ func constant(spec map[string]any) map[string]any {
 	return spec
 }
 
+// metadata returns the metadata that the writer of an object chooses.
+func metadata(job *batchv1.Job) []any {
+	return []any{job.Labels, job.Annotations, job.Finalizers, job.OwnerReferences}
+}
+
 // isBuiltin returns true if only the built-in Job controller wrote the status.
 func isBuiltin(job *batchv1.Job) bool {
 	return !slices.ContainsFunc(job.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Subresource == "status" && entry.Manager != builtinManager
+		return entry.Subresource == "status" && !slices.Contains(builtinManagers, entry.Manager)
 	})
 }
 

@@ -43,8 +43,9 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // record is a line of a recording: a watch event or an audit event.
 type record struct {
 	// object is the name of the Job.
-	object   string
-	line     []byte
+	object string
+	line   []byte
+	// accepted is false for deletions in a watch, because the audit log lacks those of collections.
 	accepted bool
 	// at is when an event of a watch arrived.
 	at time.Time
@@ -100,7 +101,8 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 			case isObject && event.Type != watch.Bookmark:
 				// The object comes from JSON.
 				line, _ := json.Marshal(map[string]any{"type": event.Type, "object": object})
-				records = append(records, record{object.GetName(), line, true, time.Now()})
+				isWrite := event.Type != watch.Deleted && object.GetDeletionTimestamp() == nil
+				records = append(records, record{object.GetName(), line, isWrite, time.Now()})
 			}
 		}
 	}()

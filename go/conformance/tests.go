@@ -35,6 +35,8 @@ type job struct {
 
 	// test is the name of the test, and object the random name of the object.
 	test, object string
+	// createdAt is when the test sent the Job.
+	createdAt time.Time
 	// isCreated is true if the Job exists, and isDelegated if a webhook set managedBy of a Job without it.
 	isCreated, isDelegated bool
 }
@@ -71,6 +73,13 @@ func newTests(seed uint64) []test {
 		script, seconds := hidden(random, fails)
 		// Both kinds of Jobs look the same.
 		completions, backoffLimit := between(2, 3), between(0, 1)
+		// A controller that ignores one of them must not pass.
+		switch i {
+		case 0, 1:
+			backoffLimit = int32(i)
+		case 3, 4:
+			completions = int32(i) - 1
+		}
 		next := &job{name: fmt.Sprintf("complete-%d", i+1), script: script, want: outcome{end: batchv1.JobComplete, succeeded: completions}}
 		pods := completions
 		if fails {

@@ -66,13 +66,13 @@ var population = []member{
 	}, []string{"must end as Failed", "failed is 0", "succeeded is"}},
 	{"swaps-outcomes", func(c *controller) {
 		c.pod = func(ctx context.Context, job *batchv1.Job) bool { return !runPod(ctx, job) }
-	}, []string{"must end as Failed", "must end as Complete", "failed is 0", "succeeded is", "its pods need", "unfinished  not-finished"}},
+	}, []string{"must end as Failed", "must end as Complete", "failed is 0", "succeeded is", "its pods need"}},
 	{"premature", func(c *controller) {
 		c.pod = func(ctx context.Context, job *batchv1.Job) bool {
-			job.Spec.Completions = ptr[int32](1)
+			job.Spec.Completions, job.Spec.BackoffLimit = ptr[int32](1), ptr[int32](0)
 			return runPod(ctx, job)
 		}
-	}, []string{"succeeded is 1", "its pods need"}},
+	}, []string{"succeeded is 1", "failed is 1", "its pods need"}},
 	{"runs-one-pod", func(c *controller) {
 		c.pod = func(ctx context.Context, job *batchv1.Job) bool {
 			if job.Labels["result"] == "" {
@@ -84,15 +84,15 @@ var population = []member{
 	{"runs-all-jobs", func(c *controller) { c.owns = func(*batchv1.Job) bool { return true } }, []string{
 		"the Job names another controller", "the Job has no managedBy",
 	}},
-	{"writes-to-foreign-jobs", func(c *controller) {
+	{"labels-foreign-jobs", func(c *controller) {
 		c.owns = func(job *batchv1.Job) bool {
 			if !c.isDelegated(job) {
-				now := metav1.Now()
-				_ = c.update(context.Background(), job, batchv1.JobStatus{StartTime: &now})
+				_, _ = c.jobs.Patch(context.Background(), job.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"seen":""}}}`), metav1.PatchOptions{})
 			}
 			return c.isDelegated(job)
 		}
-	}, []string{"the Job names another controller", "the Job has no managedBy"}},
+	}, []string{"the metadata changed, although the Job names another controller", "the metadata changed, although the Job has no managedBy"}},
+	{"overcounts", edit(func(status *batchv1.JobStatus) { status.Active *= 7; status.Failed *= 5 }), []string{"active is 7", "failed is"}},
 	{"counts-backwards", before(countBackwards), []string{"rejected job-status/failed-decreased"}},
 	// The suite knows its requests by their audit ids.
 	{"suite-user-agent", before(countBackwards), []string{"rejected job-status/failed-decreased"}},
@@ -106,6 +106,7 @@ var population = []member{
 	}), []string{"rejected job-status/failed-without-failure-target", "unfinished  rejected-repeatedly"}},
 	{"changes-managed-by", patches(`{"spec":{"managedBy":"acme.io/other"}}`), []string{"spec.managedBy: Invalid value: \"acme.io/other\": field is immutable"}},
 	{"changes-spec", patches(`{"spec":{"backoffLimit":100}}`), []string{"spec  the spec changed", "unfinished  not-finished"}},
+	{"suspends", patches(`{"spec":{"suspend":true}}`), []string{"spec  the Job is suspended at the end"}},
 	{"changes-back", func(c *controller) {
 		patches(`{"spec":{"activeDeadlineSeconds":100}}`)(c)
 		patches(`{"spec":{"activeDeadlineSeconds":null}}`)(c)
@@ -134,12 +135,17 @@ var population = []member{
 	{"past-times", edit(func(status *batchv1.JobStatus) {
 		status.StartTime = ptr(metav1.NewTime(time.Unix(0, 0)))
 	}), []string{"startTime is before the creation"}},
+	{"no-duration", edit(func(status *batchv1.JobStatus) {
+		if status.CompletionTime != nil {
+			status.CompletionTime = status.StartTime
+		}
+	}), []string{"completionTime is 0s after startTime"}},
 	{"writes-after-the-end", after(func(c *controller, ctx context.Context, job *batchv1.Job, status batchv1.JobStatus) {
 		status.Conditions[1].Message = "again"
 		_ = c.update(ctx, job, status)
 	}), []string{"late  the status changed"}},
 	{"deletes", after(func(c *controller, ctx context.Context, job *batchv1.Job, _ batchv1.JobStatus) {
-		_ = c.jobs.Delete(ctx, job.Name, metav1.DeleteOptions{})
+		_ = c.jobs.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + job.Name})
 	}), []string{"deleted  the Job was deleted"}},
 }
 
