@@ -5,7 +5,7 @@ use managed_by::MULTIKUEUE;
 
 use super::lease::{Heartbeat, managers};
 use super::multikueue::follow;
-use super::object::StoredObject;
+use super::object::{StoredObject, shorten};
 use super::time::duration;
 use super::{ClusterState, Limits, Link, ObjectStatus, StatusFinding, StatusVerdict, StatusWrite};
 use StatusVerdict::{
@@ -17,6 +17,8 @@ const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
 /// Factor by which a controller that writes to other workloads may be late. Anyone may forge such a write, so it must not be an excuse
 /// for ever. In a recording, Tekton needs 64 s for the first status of a run in a backlog of 150.
 const BACKLOG: i32 = 5;
+/// Maximum length of a reason in characters: a message, and what it is about.
+const MAX_TEXT: usize = 900;
 /// Programs that people use, and controllers don't. `kubectl` is also a prefix: `kubectl-edit`.
 const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
 
@@ -41,8 +43,9 @@ pub(crate) fn assess(
         uid: object.uid,
         state,
         verdict,
-        reason,
-        action,
+        // They contain names that anyone may have written.
+        reason: shorten(reason, MAX_TEXT),
+        action: shorten(action, MAX_TEXT),
         created: object.created,
         last_status_write,
         chain,

@@ -96,10 +96,15 @@ pub(super) struct Message(pub(super) String);
 
 impl From<String> for Message {
     fn from(text: String) -> Self {
-        Self(match text.char_indices().nth(MAX_MESSAGE) {
-            Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-            None => text,
-        })
+        Self(shorten(text, MAX_MESSAGE))
+    }
+}
+
+/// Returns a text without the end of a long one.
+pub(super) fn shorten(text: String, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
     }
 }
 
@@ -153,6 +158,7 @@ impl StoredObject {
             writes.partition(|fields| fields.subresource == "status");
         let status_writes = status_writes.into_iter().filter_map(|fields| {
             let ManagedFields { manager, time, .. } = fields;
+            let manager = shorten(manager, MAX_MESSAGE);
             time.map(|time| StatusWrite { time, manager })
         });
         // The path of every kind begins with the spec.
