@@ -106,10 +106,13 @@ var adapters = map[string]struct {
 	}, func(w *write) string { return w.verb + " of jobs" + w.suffix() + " default/pi" }},
 	"managedbywebhook": {func(t *testing.T, r *recorded.T, w *write) (bool, error) {
 		handler := managedbywebhook.Handler(r, w.options...)
+		request := admission.Request{}
 		if w.verb == "" {
+			if len(r.Failures) > 0 && handler.Handle(t.Context(), request).Result.Code != http.StatusInternalServerError {
+				t.Error("the webhook allows a request despite an invalid option")
+			}
 			return false, nil
 		}
-		request := admission.Request{}
 		request.Operation, request.Name, request.Namespace, request.UserInfo.Username = admissionv1.Update, "pi", "default", "ana"
 		request.Kind = metav1.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 		request.SubResource = strings.TrimPrefix(w.suffix(), "/")
@@ -326,8 +329,8 @@ func TestAdapters(t *testing.T) {
 		"invalid option":           {writes: []write{{}}, options: []managedbytest.Option{managedby.WithSettings([]byte("role: hub"))}, failure: "role"},
 		"no write":                 {writes: []write{{}}, failure: "no write reached the client"},
 		"AllowNoWrites":            {writes: []write{{}}, options: []managedbytest.Option{managedbytest.AllowNoWrites()}, log: "checked 0 of 0 writes"},
-		"ignored status":           {writes: []write{update, patch}, change: `{"metadata":{"labels":{"touched":"yes"}},"status":{"active":1}}`, log: ": the changed status is ignored: use ", only: "clients"},
-		"ignored spec":             {writes: []write{updateStatus, patchStatus}, change: statusToo, log: ": the changed spec is ignored: use ", only: "clients"},
+		"ignored status":           {writes: []write{update, patch, apply}, change: `{"metadata":{"name":"pi","namespace":"default","labels":{"touched":"yes"}},"status":{"active":1}}`, log: ": the changed status is ignored: use ", only: "clients"},
+		"ignored spec":             {writes: []write{updateStatus, patchStatus, applyStatus}, change: statusToo, log: ": the changed spec is ignored: use ", only: "clients"},
 		"FailOnIgnoredChanges": {
 			writes: []write{updateStatus, patchStatus}, change: statusToo, options: []managedbytest.Option{managedbytest.FailOnIgnoredChanges()},
 			failure: ": the changed spec is ignored: use ", only: "clients",

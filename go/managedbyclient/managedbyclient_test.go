@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	applybatchv1 "k8s.io/client-go/applyconfigurations/batch/v1"
+	clientsetfake "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -24,6 +25,7 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
+	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/managedbyreactor"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
@@ -131,7 +133,9 @@ func TestClientWithoutWatch(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) { managedbyclient.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	managedbyclient.VerifyTestMain(m, func(code int) { fmt.Println("cleaned up:", code) })
+}
 
 // TestWriteAfterTheEnd runs a test that passes and leaks a write. The write is denied without a panic, and fails the package.
 func TestWriteAfterTheEnd(t *testing.T) {
@@ -150,7 +154,7 @@ func TestWriteAfterTheEnd(t *testing.T) {
 		return
 	}
 	output, err := runAgain(t, "^TestWriteAfterTheEnd$", "WRITE_AFTER_THE_END=yes")
-	for _, want := range []string{"PASS\n", "after the end of the test: ", "cannot set more ready pods than active", "denied writes after the end of their test: 1\n"} {
+	for _, want := range []string{"PASS\n", "after the end of the test: ", "cannot set more ready pods than active", "denied writes after the end of their test: 1\n", "cleaned up: 1\n"} {
 		if err == nil || !strings.Contains(output, want) {
 			t.Errorf("%v, missing %q:\n%s", err, want, output)
 		}
@@ -211,9 +215,6 @@ func TestErrorsOfTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale.Status.Ready = ptr[int32](1)
-	if err := c.Status().Update(t.Context(), stale); !apierrors.IsConflict(err) {
-		t.Errorf("a stale update: %v", err)
-	}
 	old := stale.DeepCopy()
 	old.Status.Ready = nil
 	if err := c.Status().Patch(t.Context(), stale, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})); !apierrors.IsConflict(err) {
@@ -226,6 +227,12 @@ func TestErrorsOfTheClient(t *testing.T) {
 	missing.Name = "missing"
 	if err := c.Status().Update(t.Context(), missing); !apierrors.IsNotFound(err) {
 		t.Errorf("an update of nothing: %v", err)
+	}
+	clientset, status := clientsetfake.NewClientset(), applybatchv1.JobStatus().WithActive(-1)
+	managedbyreactor.Prepend(r, clientset)
+	options := metav1.ApplyOptions{FieldManager: "test"}
+	if _, err := clientset.BatchV1().Jobs("default").ApplyStatus(t.Context(), applybatchv1.Job("missing", "default").WithStatus(status), options); !apierrors.IsNotFound(err) {
+		t.Errorf("an apply of the status of nothing: %v", err)
 	}
 	if err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "default"}}); err != nil {
 		t.Errorf("another kind: %v", err)
@@ -246,6 +253,15 @@ func TestUnstructured(t *testing.T) {
 		u.SetName("training")
 		u.SetNamespace("default")
 		return u
+	}
+	later := jobSet("Completed")
+	later.SetAPIVersion("jobset.x-k8s.io/v9")
+	r := recorded.New(t.Context())
+	c := managedbyclient.New(r, fake.NewClientBuilder().WithObjects(later).WithStatusSubresource(later).Build(), managedbytest.FailOnWarnings())
+	err := c.Status().Update(t.Context(), later)
+	r.End()
+	if err != nil || len(r.Failures) != 2 || !strings.Contains(r.Failures[0], ": not checked, unsupported version") || !strings.Contains(r.Failures[1], "none of 1 writes was checked") {
+		t.Errorf("another version: %v, %v", err, r.Failures)
 	}
 	for _, rules := range []string{`{}`, `{"status/outcome-changed":"off"}`} {
 		r := recorded.New(t.Context())

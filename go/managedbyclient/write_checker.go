@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -237,7 +236,13 @@ func (w *writeChecker) applyAndCheck(ctx context.Context, c client.Client, a *wr
 	if a.SubResource != "" {
 		check.OverlayStatus(a.Object, sent)
 	}
-	return w.Check(ctx, &a.Write)
+	if err := w.Check(ctx, &a.Write); err != nil {
+		return err
+	}
+	if a.Object, err = previewApply(a.Old, sent); err == nil {
+		w.Ignored(&a.Write, nil)
+	}
+	return nil
 }
 
 // previewApply returns an approximation of the result of an apply: lists are replaced, not merged, and fields that are no longer applied
@@ -246,14 +251,7 @@ func previewApply(old *unstructured.Unstructured, sent []byte) (*unstructured.Un
 	if old == nil {
 		return check.Decode(sent)
 	}
-	text, err := json.Marshal(old)
-	if err != nil {
-		return nil, err
-	}
-	if text, err = jsonpatch.MergePatch(text, sent); err != nil {
-		return nil, err
-	}
-	return check.Decode(text)
+	return patches.Apply(nil, old, types.MergePatchType, sent)
 }
 
 // get looks up an object; nil if there is none.

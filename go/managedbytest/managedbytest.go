@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -29,27 +30,26 @@ type T interface {
 	Logf(format string, args ...any)
 }
 
-// AssertCreate fails the test unless all the releases accept managedBy of the new Job. Nothing else in its spec is evaluated: an API server
-// may still deny the Job.
+// AssertCreate fails the test unless all the releases accept managedBy of the new Job. It logs the other fields of the spec as not checked.
 func AssertCreate(t T, job *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
 	if job == nil {
 		t.Errorf("AssertCreate: job is nil")
 		return false
 	}
-	return assert(t, "Create", job, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
+	return assert(t, "Create", &batchv1.Job{}, job, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
 		return p.CheckCreate(ctx, job)
 	})
 }
 
-// AssertUpdate fails the test unless all the releases, and their known early patch releases, accept the update of the Job's immutable
-// fields. It logs other changed parts as not checked, and ignores the status.
+// AssertUpdate fails the test unless all the releases accept the update of managedBy and, in a suspended Job, of the scheduling directives.
+// It logs all changed fields of the spec except managedBy as not checked, and ignores the status.
 func AssertUpdate(t T, old, new *batchv1.Job, releases managedby.Releases) bool {
 	t.Helper()
 	if !checkPair(t, "AssertUpdate", old, new) {
 		return false
 	}
-	return assert(t, "Update", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
+	return assert(t, "Update", old, new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
 		return p.CheckUpdate(ctx, old, new)
 	})
 }
@@ -61,7 +61,7 @@ func AssertStatusUpdate(t T, old, new *batchv1.Job, releases managedby.Releases)
 	if !checkPair(t, "AssertStatusUpdate", old, new) {
 		return false
 	}
-	return assert(t, "Update of the status", new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
+	return assert(t, "Update of the status", new, new, releases, func(ctx context.Context, p *managedby.Policy) (managedby.Findings, error) {
 		return p.CheckStatusUpdate(ctx, old, new)
 	})
 }
@@ -84,7 +84,7 @@ func checkPair(t T, caller string, old, new *batchv1.Job) bool {
 	return false
 }
 
-func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, check func(context.Context, *managedby.Policy) (managedby.Findings, error)) bool {
+func assert(t T, what string, old, job *batchv1.Job, releases managedby.Releases, check func(context.Context, *managedby.Policy) (managedby.Findings, error)) bool {
 	t.Helper()
 	policy, err := managedby.New(t.Context(), managedby.WithReleases(releases...))
 	if err != nil {
@@ -98,8 +98,12 @@ func assert(t T, what string, job *batchv1.Job, releases managedby.Releases, che
 	}
 	what = fmt.Sprintf("%s of Job %s/%s", what, job.Namespace, job.Name)
 	ok := Report(t, what, findings)
-	for _, part := range findings.Unchecked {
-		t.Logf("%s: %s", what, part.Message)
+	before, after := reflect.ValueOf(old.Spec), reflect.ValueOf(job.Spec)
+	for i := range before.NumField() {
+		name, _, _ := strings.Cut(before.Type().Field(i).Tag.Get("json"), ",")
+		if name != "managedBy" && !reflect.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
+			t.Logf("%s: spec.%s: not checked, kube-apiserver may reject it", what, name)
+		}
 	}
 	// go test hides the log of a test that passes. For a list of packages, it hides standard error too.
 	if _, notes := describe(findings); ok && testing.Testing() && !testing.Verbose() {

@@ -125,7 +125,7 @@ func (c *Checker) Report(w *Write, findings managedby.Findings) error {
 	}
 	for _, part := range findings.Unchecked {
 		if part.Reason == "unsupported-version" {
-			c.Logf("%s: %s", w.What, part.Message)
+			c.warn("%s: %s", w.What, part.Message)
 		}
 	}
 	if expected := c.options.Controller; expected != "" && w.Old != nil && findings.Evaluated && findings.Controller != expected {

@@ -11,6 +11,7 @@ package managedbyreactor
 import (
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -85,6 +86,10 @@ func (c *checker) patch(action clienttesting.PatchAction) (bool, runtime.Object,
 		}
 		err = c.check(action, old, result)
 		return err != nil, nil, err
+	}
+	if old == nil && action.GetSubresource() != "" {
+		// The fake client would create the object.
+		return true, nil, apierrors.NewNotFound(action.GetResource().GroupResource(), action.GetName())
 	}
 	handled, result, err := clienttesting.ObjectReaction(c.tracker)(action)
 	if !handled || err != nil {

@@ -148,12 +148,15 @@ func (t *transport) sendAndCheck(request *http.Request, w *write) (*http.Respons
 		return nil, err
 	}
 	result, err := decode(answer.Header.Get("Content-Type"), text)
-	if err != nil || w.Old != nil && result.GetKind() != w.Old.GetKind() {
-		t.Errorf("%s: the write succeeded but was not checked: the response does not contain the object", w.What)
+	if isUnread := w.Old == nil && w.SubResource != ""; err != nil || isUnread || w.Old != nil && result.GetKind() != w.Old.GetKind() {
+		t.Errorf("%s: the write succeeded but was not checked: the response, or the stored object, is missing", w.What)
 		return answer, nil
 	}
 	if denied := t.check(request.Context(), w, result); denied != nil {
 		return response(request, denied)
+	}
+	if w.Object, err = patch.Apply(scheme.Scheme, w.Old, types.MergePatchType, w.body); err == nil {
+		t.Ignored(&w.Write, nil)
 	}
 	return answer, nil
 }
