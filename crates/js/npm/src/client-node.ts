@@ -14,6 +14,8 @@ export interface WriteCheckerOptions {
   /** User who makes the writes, for settings that list status writers. */
   username?: string;
   groups?: string[];
+  /** Permits a test without an evaluated write. */
+  allowNoWrites?: boolean;
 }
 
 /** The part of `KubeConfig` that makes clients. */
@@ -68,9 +70,11 @@ export class WriteChecker {
   readonly #options: Required<WriteCheckerOptions>;
   /** The settings may declare kinds, whose resources are unknown. */
   readonly #hasSettings: boolean;
+  /** Writes that have begun and not ended. */
+  readonly #pending = new Map<RequestContext, string>();
 
   constructor(options: WriteCheckerOptions = {}) {
-    this.#options = { releases: releasesWithManagedByOnByDefault().join(","), settings: {}, username: "", groups: [], ...options };
+    this.#options = { releases: releasesWithManagedByOnByDefault().join(","), settings: {}, username: "", groups: [], allowNoWrites: false, ...options };
     this.#hasSettings = options.settings !== undefined;
     // Reports invalid options here, not in the first write.
     review("", this.#options.settings, { releases: this.#options.releases });
@@ -78,22 +82,26 @@ export class WriteChecker {
 
   /** Makes a `KubeConfig` return clients whose writes are checked, and returns it. */
   wrap<C extends ClientFactory>(config: C): C {
-    type Configuration = { httpApi: HttpSender };
+    type Configuration = { httpApi: HttpSender; baseServer: { makeRequestContext(path: string, method: never): RequestContext } };
     const makeApiClient = (config.makeApiClient as (type: unknown) => object).bind(config);
-    const check = (sender: HttpSender): HttpSender => this.httpApi(sender);
+    const check = ({ httpApi, baseServer }: Configuration): Configuration => ({
+      httpApi: this.httpApi(httpApi),
+      // Clients create the request in the call, and send it later.
+      baseServer: { makeRequestContext: (path, method) => this.#begin(baseServer.makeRequestContext(path, method)) },
+    });
     config.makeApiClient = (type: new (configuration: Configuration) => object) =>
       makeApiClient(function (configuration: Configuration) {
-        return new type({ ...configuration, httpApi: check(configuration.httpApi) });
+        return new type({ ...configuration, ...check(configuration) });
       });
     return config;
   }
 
   /** Wraps the `httpApi` of a configuration that the code under test creates itself. */
   httpApi(sender: HttpSender): HttpSender {
-    return { send: (request) => new Observable(this.#send(sender, request)) };
+    return { send: (request) => new Observable(this.#send(sender, this.#begin(request)).finally(() => this.#pending.delete(request))) };
   }
 
-  /** Throws an error unless at least one write was evaluated, each write with rules was evaluated, and no release denies one. */
+  /** Throws an error unless at least one write was evaluated, each write with rules has ended and was evaluated, and no release denies one. */
   assertConforms(): void {
     if (this.failures.length > 0) {
       throw new Error(`denied writes:\n${this.failures.join("\n")}`);
@@ -101,8 +109,11 @@ export class WriteChecker {
     if (this.notEvaluated.length > 0) {
       throw new Error(`writes that were not evaluated:\n${this.notEvaluated.join("\n")}`);
     }
-    if (this.evaluatedCount === 0) {
-      throw new Error("no write was evaluated: the code under test uses another client, or writes only kinds without rules");
+    if (this.#pending.size > 0) {
+      throw new Error(`writes that have not ended (await them):\n${[...this.#pending.values()].join("\n")}`);
+    }
+    if (this.evaluatedCount === 0 && !this.#options.allowNoWrites) {
+      throw new Error("no write was evaluated: the code under test uses another client, writes only kinds without rules, or the API server rejected its writes");
     }
   }
 
@@ -111,6 +122,14 @@ export class WriteChecker {
     if (this.warnings.length > 0) {
       throw new Error(`warnings:\n${this.warnings.join("\n")}`);
     }
+  }
+
+  #begin(request: RequestContext): RequestContext {
+    const write = parse(request);
+    if (write?.kind !== undefined) {
+      this.#pending.set(request, `${write.method} ${write.path}`);
+    }
+    return request;
   }
 
   async #send(sender: HttpSender, request: RequestContext): Promise<ResponseContext> {
@@ -146,8 +165,11 @@ export class WriteChecker {
       this.failures.push(`${write.method} ${write.path}: ${String(object?.["message"] ?? "rejected by the API server")}`);
     } else if (object === undefined || object["kind"] !== (write.kind ?? old?.["kind"] ?? object["kind"])) {
       this.#addNotEvaluated(write, "the response does not contain the object");
+    } else if (write.isStatus && old === undefined) {
+      this.#addNotEvaluated(write, "the stored object was not found");
     } else {
-      const denied = this.#check(write, old, object);
+      const sent = merge(old, parseObject(String(request.getBody())) ?? {});
+      const denied = this.#check(write, old, object, sent as Fields);
       if (denied !== undefined) {
         return denied;
       }
@@ -156,7 +178,7 @@ export class WriteChecker {
   }
 
   /** Evaluates a write. Returns the response of the newest release that denies it. */
-  #check(write: Write, old: Fields | undefined, result: Fields): ResponseContext | undefined {
+  #check(write: Write, old: Fields | undefined, result: Fields, sent = result): ResponseContext | undefined {
     const { releases, settings, username, groups } = this.#options;
     const { group, version, plural, namespace, isStatus } = write;
     const kind = write.kind ?? String(old?.["kind"] ?? result["kind"] ?? "");
@@ -187,7 +209,11 @@ export class WriteChecker {
       list.push(`${write.method} ${write.path}: ${message}${releaseRange === undefined ? "" : ` (kube-apiserver ${releaseRange})`} [${rule}]`);
     }
     const ignored = isStatus ? "spec" : "status";
-    if (old !== undefined && isChanged(result[ignored], old[ignored]) && (!isStatus || metadataOf(result)["resourceVersion"] !== undefined)) {
+    const isVersioned = Boolean(metadataOf(sent)["resourceVersion"]);
+    if (isStatus && write.method === "PUT" && !isVersioned) {
+      this.warnings.push(`${write.method} ${write.path}: no resourceVersion: the write overwrites changes since the object was read`);
+    }
+    if (old !== undefined && isChanged(sent[ignored], old[ignored]) && (!isStatus || isVersioned)) {
       this.warnings.push(`${write.method} ${write.path}: the changed ${ignored} is ignored: write the ${isStatus ? "object" : "status"}`);
     }
     const denials = verdict.releaseVerdicts?.filter(({ allowed }) => !allowed) ?? [];
@@ -214,7 +240,7 @@ function parse(request: RequestContext): Write | undefined {
   if (!isWrite || (subResource !== undefined && subResource !== "status")) {
     return undefined;
   }
-  const kind = kinds().find((known) => known.group === group && known.plural === plural && known.versions.includes(version))?.kind;
+  const kind = kinds().find((known) => known.group === group && known.plural === plural)?.kind;
   const storedPath = subResource === undefined ? url.pathname : url.pathname.slice(0, -"/status".length);
   const storedUrl = name === undefined ? undefined : new URL(storedPath, url).href;
   return { method, path: url.pathname, group, version, plural, namespace, isStatus: subResource !== undefined, storedUrl, kind };

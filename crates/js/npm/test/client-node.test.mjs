@@ -47,10 +47,6 @@ before(async () => {
       return respond(201, object);
     }
     const stored = objects.get(key);
-    const isStale = (object.metadata?.resourceVersion ?? stored.metadata.resourceVersion) !== stored.metadata.resourceVersion;
-    if (isStale) {
-      return respond(409, { kind: "Status", code: 409 });
-    }
     objects.set(key, { ...stored, status: object.status ?? stored.status });
     return respond(200, objects.get(key));
   });
@@ -85,6 +81,7 @@ const headers = (strategy) => setHeaderOptions("Content-Type", strategy);
 test("a valid create and a valid status are sent and evaluated", async () => {
   const { checker, jobs } = start({}, undefined);
   assert.throws(() => checker.assertConforms(), /no write was evaluated/);
+  start({ allowNoWrites: true }, undefined).checker.assertConforms();
   await jobs.createNamespacedJob({ namespace: "default", body: job() });
   await jobs.replaceNamespacedJobStatus({ ...about, body: job(RUNNING) });
   await jobs.patchNamespacedJobStatus({ ...about, body: { status: { failed: 3 } } }, headers(PatchStrategy.MergePatch));
@@ -92,6 +89,10 @@ test("a valid create and a valid status are sent and evaluated", async () => {
   assert.deepEqual(sent, [`POST ${PATH.replace("/pi", "")}`, `PUT ${PATH}/status`, `PATCH ${PATH}/status`]);
   assert.equal(checker.evaluatedCount, 3);
   checker.assertConforms();
+  const late = jobs.replaceNamespacedJobStatus({ ...about, body: job({ ...RUNNING, failed: 1 }) }).catch((error) => error);
+  assert.throws(() => checker.assertConforms(), { message: `writes that have not ended (await them):\nPUT ${PATH}/status` });
+  assert.equal((await late).code, 422);
+  assert.throws(() => checker.assertConforms(), /^Error: denied writes:/);
 });
 
 test("a write that a release denies is not sent, and the client gets kube-apiserver's error", async () => {
@@ -142,9 +143,11 @@ test("patches that only the API server can compute are evaluated in its response
   for (const strategy of [PatchStrategy.JsonPatch, PatchStrategy.StrategicMergePatch, PatchStrategy.ServerSideApply]) {
     const { checker, jobs } = start();
     answers.set("PATCH", [200, job({ ...RUNNING, failed: 1 })]);
-    const write = () => jobs.patchNamespacedJobStatus({ ...about, body: {}, fieldManager: "test" }, headers(strategy));
+    const body = { spec: { managedBy: "acme.io/other" } };
+    const write = () => jobs.patchNamespacedJobStatus({ ...about, body, fieldManager: "test" }, headers(strategy));
     await assert.rejects(write(), { code: 422 });
     assert.deepEqual([sent.length, checker.failures.length, checker.evaluatedCount], [1, 1, 1], strategy);
+    assert.deepEqual(checker.warnings, [`PATCH ${PATH}/status: the changed spec is ignored: write the object`], strategy);
     // The reconciler may swallow this error.
     answers.set("PATCH", [422, { kind: "Status", code: 422, message: "no" }]);
     await assert.rejects(write(), { code: 422 });
@@ -156,19 +159,29 @@ test("patches that only the API server can compute are evaluated in its response
 });
 
 test("writes that could not be evaluated are reported", async () => {
-  const { checker, jobs } = start();
+  const { checker, config, jobs } = start();
   answers.set("GET", [403, { kind: "Status", code: 403 }]);
   await jobs.replaceNamespacedJobStatus({ ...about, body: job({ ...RUNNING, failed: 1 }) });
   assert.deepEqual(checker.notEvaluated, [`PUT ${PATH}/status: failed to get the stored object: 403`]);
   assert.throws(() => checker.assertConforms(), /^Error: writes that were not evaluated:\nPUT /);
+  answers.set("GET", [404, { kind: "Status", code: 404 }]).set("PATCH", [200, job({ active: -1 })]);
+  await jobs.patchNamespacedJobStatus({ ...about, body: {}, fieldManager: "test" }, headers(PatchStrategy.ServerSideApply));
+  assert.equal(checker.notEvaluated[1], `PATCH ${PATH}/status: the stored object was not found`);
+  answers.set("GET", [200, { ...job(), apiVersion: "batch/v9" }]).set("PUT", [200, job()]);
+  await config.makeApiClient(CustomObjectsApi).replaceNamespacedCustomObjectStatus({ ...about, group: "batch", version: "v9", plural: "jobs", body: job(RUNNING) });
+  assert.match(checker.notEvaluated[2], /batch\/v9.*: not checked, unsupported version of this kind$/);
   assert.deepEqual([checker.evaluatedCount, checker.failures], [0, []]);
 });
 
 test("a conflict and a missing object are the API server's answers", async () => {
   const { checker, jobs } = start();
   const stale = job({ ...RUNNING, failed: 1 });
+  for (const field of ["uid", "name", "resourceVersion"]) {
+    answers.set("PUT", [409, { kind: "Status", code: 409 }]);
+    await assert.rejects(jobs.replaceNamespacedJobStatus({ ...about, body: { ...stale, metadata: { ...stale.metadata, [field]: "6" } } }), { code: 409 });
+  }
+  assert.throws(() => checker.assertConforms(), /no write was evaluated: .* or the API server rejected its writes$/);
   stale.metadata.resourceVersion = "6";
-  await assert.rejects(jobs.replaceNamespacedJobStatus({ ...about, body: stale }), { code: 409 });
   // A server that accepts it anyway.
   answers.set("PUT", [200, stale]);
   await assert.rejects(jobs.replaceNamespacedJobStatus({ ...about, body: stale }), { code: 422 });
@@ -179,6 +192,8 @@ test("a conflict and a missing object are the API server's answers", async () =>
   answers.set("PUT", [422, { kind: "Status", code: 422, message: "status.x: Invalid value" }]);
   await assert.rejects(jobs.replaceNamespacedJobStatus({ ...about, body: job(RUNNING) }), { code: 422 });
   assert.equal(checker.failures[1], `PUT ${PATH}/status: status.x: Invalid value`);
+  await jobs.replaceNamespacedJobStatus({ ...about, body: { ...job(RUNNING), metadata: { name: "pi" } } });
+  assert.deepEqual(checker.warnings, [`PUT ${PATH}/status: no resourceVersion: the write overwrites changes since the object was read`]);
 });
 
 test("releases, settings and the user are options", async () => {
