@@ -26,6 +26,7 @@ pub(crate) struct Options {
     pub(crate) settings: Option<OwnedSettings>,
     pub(crate) username: String,
     pub(crate) groups: Vec<String>,
+    pub(crate) allow_no_writes: bool,
 }
 
 /// Results that the layer reports to the test.
@@ -76,8 +77,14 @@ impl Checker {
         self.record().not_evaluated.push(line);
     }
 
-    /// Evaluates a write, and returns the response of the newest release that denies it.
-    pub(crate) fn check(&self, write: &Write, old: Option<&Value>, new: &Value) -> Option<Denial> {
+    /// Evaluates a write that sends an object, and returns the response of the newest release that denies it.
+    pub(crate) fn check(
+        &self,
+        write: &Write,
+        old: Option<&Value>,
+        sent: &Value,
+        new: &Value,
+    ) -> Option<Denial> {
         let kind = match write.known_kind() {
             Some(kind) => kind.name(),
             None => kind_of(old.unwrap_or(new)).unwrap_or_default(),
@@ -109,9 +116,12 @@ impl Checker {
             return None;
         }
         self.add(write, &evaluation);
-        if write.source != ResultSource::ServerComputed
-            && let Some(part) = old.and_then(|old| ignored_change(write, old, new))
-        {
+        let version = sent.pointer("/metadata/resourceVersion");
+        if write.source == ResultSource::Replace && write.is_status && version.is_none() {
+            let lost = "no resourceVersion: the write overwrites changes since the object was read";
+            self.add_warning(write, lost);
+        }
+        if let Some(part) = old.and_then(|old| ignored_change(write, old, sent)) {
             let other = if write.is_status { "object" } else { "status" };
             let warning = format!("the changed {part} is ignored: write the {other}");
             self.add_warning(write, &warning);

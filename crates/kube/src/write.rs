@@ -76,25 +76,17 @@ impl Write {
         })
     }
 
-    /// Returns the kind, if it is built into the library.
+    /// Returns the kind, if it is built into the library, in any version.
     pub(crate) fn known_kind(&self) -> Option<&'static Kind<'static>> {
-        let matches = |kind: &&&Kind<'_>| {
-            kind.group() == self.group
-                && kind.plural() == self.plural
-                && kind.versions().contains(&self.version.as_str())
-        };
-        kinds().iter().find(matches).copied()
+        let mut known = kinds().iter().copied();
+        known.find(|kind| kind.group() == self.group && kind.plural() == self.plural)
     }
 
     /// Returns the resulting object, or `None` if the patch is invalid, which the API server reports, or is server-computed.
     pub(crate) fn result(&self, stored: Option<&Value>, sent: Value) -> Option<Value> {
         match (self.source, stored) {
             (ResultSource::Create | ResultSource::Replace, _) => Some(sent),
-            (ResultSource::Merge, Some(stored)) => {
-                let mut object = stored.clone();
-                json_patch::merge(&mut object, &sent);
-                Some(object)
-            }
+            (ResultSource::Merge, Some(stored)) => Some(merged(stored, &sent)),
             (ResultSource::JsonPatch, Some(stored)) => {
                 let patch: json_patch::Patch = serde_json::from_value(sent).ok()?;
                 let mut object = stored.clone();
@@ -116,6 +108,13 @@ impl ResultSource {
             _ => Self::ServerComputed,
         }
     }
+}
+
+/// Returns a copy of an object with a merge patch.
+pub(crate) fn merged(stored: &Value, sent: &Value) -> Value {
+    let mut object = stored.clone();
+    json_patch::merge(&mut object, sent);
+    object
 }
 
 /// Returns a copy of an object with the status of another, or without one.
