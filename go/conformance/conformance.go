@@ -3,7 +3,7 @@
 // The program `managed-by` evaluates the writes.
 //
 // [Run] is for your own tests. The command in cmd/conformance writes a report that you can publish:
-// https://github.com/managed-by-policy/managed-by-policy/blob/main/docs/reference/conformance.md#publish-a-report
+// https://github.com/managed-by-policy/managed-by-policy/blob/v0.1.0/docs/reference/conformance.md#publish-a-report
 package conformance
 
 import (

@@ -8,16 +8,19 @@ use managed_by_testing::{read, root};
 use crate::generated::Generated;
 
 /// Files with the version, as patterns for Git.
-const FILES: [&str; 13] = [
+const FILES: [&str; 16] = [
     ".github/ISSUE_TEMPLATE/wrong-verdict.yml",
     ".github/SECURITY.md",
     ".github/actions/check/action.yml",
     "Cargo.toml",
     "README.md",
     "charts/managed-by-policy/Chart.yaml",
+    "crates/*/README.md",
+    "crates/js/npm/published.json",
     "docs/*.md",
     "go/*/go.mod",
     "go/README.md",
+    "go/conformance/conformance.go",
     "go/managedby/module.go",
     "go/managedbytest/managedbytest_test.go",
     "pods/metadata.yml",
