@@ -263,7 +263,8 @@ async fn a_denial_by_an_early_patch_release_is_a_failure() {
     stored["spec"]["suspend"] = json!(true);
     let mut moved = stored.clone();
     moved["spec"]["template"]["spec"]["nodeSelector"] = json!({"pool": "a"});
-    let (server, checks) = (Server::new(stored), WriteCheckLayer::default());
+    let releases = ReleaseSet::since(Release::V1_36);
+    let (server, checks) = (Server::new(stored), WriteCheckLayer::new(releases));
     assert_eq!(server.call(&checks, ("PUT", JOB, ""), &moved).await.0, 422);
     let expected = "1.36.0 to 1.36.1: spec.template: Invalid value: field is immutable [job-spec/scheduling-directives]";
     assert!(failure(&checks).ends_with(expected));
