@@ -17,3 +17,4 @@ pub mod output;
 mod recording;
 pub mod report;
 mod result;
+mod working_tree;

@@ -17,8 +17,8 @@ use super::pairs::{Entry, pairs};
 use super::resolve;
 use crate::args::DiffArgs;
 use crate::files::FileSelector;
-use crate::git::{self, Side, Sides};
 use crate::report::{Report, ReportKind};
+use crate::working_tree::{self, Side, Sides};
 
 /// Evaluates the updates between two sides, without unchanged files. New objects are evaluated as creates; deleted objects
 /// are listed.
@@ -28,8 +28,8 @@ pub fn run(args: &DiffArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = resolve(&args.manifests.evaluation)?;
     let selector = FileSelector::new(&args.manifests.directories)?;
     let mut sides = match (&args.git, &*args.paths) {
-        (Some(commit), []) => git::changes(commit, &[PathBuf::from(".")], &selector)?,
-        (Some(commit), paths) => git::changes(commit, paths, &selector)?,
+        (Some(commit), []) => working_tree::changes(commit, &[PathBuf::from(".")], &selector)?,
+        (Some(commit), paths) => working_tree::changes(commit, paths, &selector)?,
         (None, [old, new]) => Sides {
             old: side(old, &selector)?,
             new: side(new, &selector)?,

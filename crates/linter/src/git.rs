@@ -60,7 +60,7 @@ pub(crate) fn bytes_to_path(name: &[u8]) -> &Path {
 }
 
 /// Returns true if a directory is in a submodule, or in another repository inside the one of the working directory.
-pub(super) fn is_in_nested_repository(directory: &Path) -> Result<bool, CliError> {
+pub(crate) fn is_in_nested_repository(directory: &Path) -> Result<bool, CliError> {
     let top_level = |directory| git(directory, &["rev-parse", "--show-toplevel"], None, b"");
     let own = top_level(directory)?;
     let here = top_level(Path::new(".")).unwrap_or_else(|_| own.clone());
@@ -69,7 +69,7 @@ pub(super) fn is_in_nested_repository(directory: &Path) -> Result<bool, CliError
 }
 
 /// Returns the hash of the commit to compare with; for `main...HEAD`, the merge base.
-pub(super) fn base(directory: &Path, commit: &str) -> Result<String, CliError> {
+pub(crate) fn base(directory: &Path, commit: &str) -> Result<String, CliError> {
     let error = |text: &str| CliError::Error(format!("--git {commit}: {text}"));
     if commit.starts_with('-') || commit.contains(':') {
         return Err(error("expected a commit"));
@@ -110,7 +110,7 @@ pub(super) fn base(directory: &Path, commit: &str) -> Result<String, CliError> {
 
 /// Returns blobs as a checkout writes them to a path, with the filters and encodings of `.gitattributes`; [`None`] if git does not have
 /// a blob.
-pub(super) fn blobs(
+pub(crate) fn blobs(
     directory: &Path,
     blobs: &[(&str, &Path)],
 ) -> Result<Vec<Option<Vec<u8>>>, CliError> {

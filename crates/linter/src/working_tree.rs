@@ -1,7 +1,5 @@
 //! Compares the working tree with a git commit, with the `git` program.
 
-mod plumbing;
-
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,10 +10,8 @@ use managed_by_console::exit::CliError;
 use managed_by_console::input::{Input, LFS_POINTER, is_lfs_pointer};
 
 use crate::files::FileSelector;
+use crate::git::{base, blobs, bytes_to_path, git, is_in_nested_repository};
 use crate::kustomize::Patches;
-use plumbing::{base, blobs, bytes_to_path, git, is_in_nested_repository};
-
-pub(crate) use plumbing::tracked_but_ignored;
 
 /// Two sides of a comparison.
 #[derive(Default)]
