@@ -13,6 +13,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use managed_by_testing::{read, readme, root};
 
+use crate::generated::Page;
 use crate::{rules, settings};
 
 /// Directory of the source files for mdBook, as in `docs/book.toml`.
@@ -33,16 +34,6 @@ const OTHER_PAGES: [(&str, &str); 6] = [
     (".github/SUPPORT.md", "SUPPORT.md"),
     ("pods/README.md", "pods.md"),
 ];
-
-/// A page of the site.
-pub(crate) struct Page {
-    /// Path in the repository. Links to and from the page are relative to it.
-    pub(crate) path: String,
-    /// Path on the site.
-    pub(crate) target: String,
-    /// Text with relative links.
-    pub(crate) text: String,
-}
 
 /// Writes the sources, builds the site with mdBook, and checks its links.
 ///

@@ -1,4 +1,4 @@
-//! Generated files, and the parts of files that are generated.
+//! Generated files and pages, and the parts of files that are generated.
 
 use std::fs;
 
@@ -22,6 +22,16 @@ impl Generated {
             text: text.into(),
         }
     }
+}
+
+/// A page of the site.
+pub(crate) struct Page {
+    /// Path in the repository. Links to and from the page are relative to it.
+    pub(crate) path: String,
+    /// Path on the site.
+    pub(crate) target: String,
+    /// Text with relative links.
+    pub(crate) text: String,
 }
 
 /// Writes generated files.

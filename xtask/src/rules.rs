@@ -10,8 +10,7 @@ use managed_by_testing::read;
 use serde_json::{Value, from_str};
 use serde_yaml_ng::Value as Yaml;
 
-use crate::book::Page;
-use crate::generated::{Generated, replace_between_marks};
+use crate::generated::{Generated, Page, replace_between_marks};
 
 /// URL of the playground.
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";

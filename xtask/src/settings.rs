@@ -13,8 +13,7 @@ use managed_by_testing::library::settings_error;
 use managed_by_testing::{SETTINGS_SCHEMA as SCHEMA, read};
 use serde_json::{Value, from_str, json};
 
-use crate::book::Page;
-use crate::generated::Generated;
+use crate::generated::{Generated, Page};
 
 /// Generates the schema.
 ///
