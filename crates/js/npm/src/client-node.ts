@@ -71,7 +71,7 @@ export class WriteChecker {
   /** The settings may declare kinds, whose resources are unknown. */
   readonly #hasSettings: boolean;
   /** Writes that have begun and not ended. */
-  readonly #pending = new Map<RequestContext, string>();
+  readonly #pending: string[] = [];
 
   constructor(options: WriteCheckerOptions = {}) {
     this.#options = { releases: releasesWithManagedByOnByDefault().join(","), settings: {}, username: "", groups: [], allowNoWrites: false, ...options };
@@ -87,7 +87,16 @@ export class WriteChecker {
     const check = ({ httpApi, baseServer }: Configuration): Configuration => ({
       httpApi: this.httpApi(httpApi),
       // Clients create the request in the call, and send it later.
-      baseServer: { makeRequestContext: (path, method) => this.#begin(baseServer.makeRequestContext(path, method)) },
+      baseServer: {
+        makeRequestContext: (path, method) => {
+          const request = baseServer.makeRequestContext(path, method);
+          const write = writeOf(request);
+          if (write !== undefined) {
+            this.#pending.push(write);
+          }
+          return request;
+        },
+      },
     });
     config.makeApiClient = (type: new (configuration: Configuration) => object) =>
       makeApiClient(function (configuration: Configuration) {
@@ -98,7 +107,20 @@ export class WriteChecker {
 
   /** Wraps the `httpApi` of a configuration that the code under test creates itself. */
   httpApi(sender: HttpSender): HttpSender {
-    return { send: (request) => new Observable(this.#send(sender, this.#begin(request)).finally(() => this.#pending.delete(request))) };
+    return {
+      send: (request) => {
+        const write = writeOf(request);
+        // By name, because a middleware may have replaced the request that the client created.
+        if (write !== undefined && !this.#pending.includes(write)) {
+          this.#pending.push(write);
+        }
+        const end = (): void => {
+          const index = this.#pending.findIndex((pending) => pending === write);
+          this.#pending.splice(index, index < 0 ? 0 : 1);
+        };
+        return new Observable(this.#send(sender, request).finally(end));
+      },
+    };
   }
 
   /** Throws an error unless at least one write was evaluated, each write with rules has ended and was evaluated, and no release denies one. */
@@ -109,8 +131,8 @@ export class WriteChecker {
     if (this.notEvaluated.length > 0) {
       throw new Error(`writes that were not evaluated:\n${this.notEvaluated.join("\n")}`);
     }
-    if (this.#pending.size > 0) {
-      throw new Error(`writes that have not ended (await them):\n${[...this.#pending.values()].join("\n")}`);
+    if (this.#pending.length > 0) {
+      throw new Error(`writes that have not ended (await them):\n${this.#pending.join("\n")}`);
     }
     if (this.evaluatedCount === 0 && !this.#options.allowNoWrites) {
       throw new Error("no write was evaluated: the code under test uses another client, writes only kinds without rules, or the API server rejected its writes");
@@ -122,14 +144,6 @@ export class WriteChecker {
     if (this.warnings.length > 0) {
       throw new Error(`warnings:\n${this.warnings.join("\n")}`);
     }
-  }
-
-  #begin(request: RequestContext): RequestContext {
-    const write = parse(request);
-    if (write?.kind !== undefined) {
-      this.#pending.set(request, `${write.method} ${write.path}`);
-    }
-    return request;
   }
 
   async #send(sender: HttpSender, request: RequestContext): Promise<ResponseContext> {
@@ -225,6 +239,12 @@ export class WriteChecker {
   #addNotEvaluated(write: Write, reason: string): void {
     this.notEvaluated.push(`${write.method} ${write.path}: ${reason}`);
   }
+}
+
+/** Returns the method and path of a write to a kind with rules. */
+function writeOf(request: RequestContext): string | undefined {
+  const write = parse(request);
+  return write?.kind === undefined ? undefined : `${write.method} ${write.path}`;
 }
 
 /** Parses a write. Returns undefined for reads, deletions, other subresources and the core API group, which have no rules. */

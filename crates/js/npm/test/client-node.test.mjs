@@ -89,6 +89,12 @@ test("a valid create and a valid status are sent and evaluated", async () => {
   assert.deepEqual(sent, [`POST ${PATH.replace("/pi", "")}`, `PUT ${PATH}/status`, `PATCH ${PATH}/status`]);
   assert.equal(checker.evaluatedCount, 3);
   checker.assertConforms();
+  // A middleware may replace the request.
+  const { middleware } = setHeaderOptions("X-Test", "1");
+  const copy = (request) => Object.assign(Object.create(Object.getPrototypeOf(request)), request);
+  const copying = middleware.map((next) => ({ pre: (request) => next.pre(copy(request)), post: (response) => next.post(response) }));
+  await jobs.replaceNamespacedJobStatus({ ...about, body: job({ ...RUNNING, failed: 3 }) }, { middleware: copying, middlewareMergeStrategy: "append" });
+  checker.assertConforms();
   const late = jobs.replaceNamespacedJobStatus({ ...about, body: job({ ...RUNNING, failed: 1 }) }).catch((error) => error);
   assert.throws(() => checker.assertConforms(), { message: `writes that have not ended (await them):\nPUT ${PATH}/status` });
   assert.equal((await late).code, 422);
