@@ -198,20 +198,51 @@ fn problems(request: &Value) -> (Vec<String>, usize) {
 
 #[test]
 fn each_broken_link_is_one_warning_that_names_the_object_to_repair() {
-    #[rustfmt::skip]
     let queues = [
         ("absent", "LocalQueue absent does not exist in team-a", 1),
-        ("dangling", "ClusterQueue gone of LocalQueue dangling does not exist", 2),
-        ("empty", "ClusterQueue \"\" of LocalQueue empty does not exist", 1),
-        ("path", "ClusterQueue a/../b of LocalQueue path does not exist", 1),
+        (
+            "dangling",
+            "ClusterQueue gone of LocalQueue dangling does not exist",
+            2,
+        ),
+        (
+            "empty",
+            "ClusterQueue \"\" of LocalQueue empty does not exist",
+            1,
+        ),
+        (
+            "path",
+            "ClusterQueue a/../b of LocalQueue path does not exist",
+            1,
+        ),
         ("plain", "ClusterQueue plain has no MultiKueue check", 2),
-        ("provisioning", "ClusterQueue provisioning has no MultiKueue check", 3),
-        ("missing-check", "ClusterQueue missing-check is inactive: Can't admit new workloads: references missing AdmissionCheck(s): [gone].", 3),
-        ("no-flavor", "ClusterQueue no-flavor is inactive: Can't admit new workloads: references missing ResourceFlavor(s): [a].", 3),
+        (
+            "provisioning",
+            "ClusterQueue provisioning has no MultiKueue check",
+            3,
+        ),
+        (
+            "missing-check",
+            "ClusterQueue missing-check is inactive: Can't admit new workloads: references missing AdmissionCheck(s): [gone].",
+            3,
+        ),
+        (
+            "no-flavor",
+            "ClusterQueue no-flavor is inactive: Can't admit new workloads: references missing ResourceFlavor(s): [a].",
+            3,
+        ),
         // The check names the clusters, and the queue only the check.
-        ("no-worker", "AdmissionCheck no-worker is inactive: Missing clusters: [w2], Inactive clusters: [w1]", 3),
+        (
+            "no-worker",
+            "AdmissionCheck no-worker is inactive: Missing clusters: [w2], Inactive clusters: [w1]",
+            3,
+        ),
         // kube-apiserver drops a warning with a line break.
-        ("newline", "AdmissionCheck newline is inactive: \"a\\nb\"", 3),
+        (
+            "newline",
+            "AdmissionCheck newline is inactive: \"a\\nb\"",
+            3,
+        ),
         // These lead to a worker cluster. Kueue has not set the conditions of `new` yet.
         ("good", "", 3),
         ("new", "", 3),

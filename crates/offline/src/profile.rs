@@ -66,18 +66,27 @@ const COMPLETES: Transition = transition("complete", "the Job completes", |job| 
 });
 
 /// The profiles for Jobs. The first one is [`CORE`], and the others are extended features.
-#[rustfmt::skip]
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: CORE,
         title: "Starts Jobs, counts their pods, and completes or fails them",
         transitions: &[
             transition("start", "`startTime` is set", |job| job.is_set("startTime")),
-            transition("active", "`active` rises above 0", |job| job.rises_above_zero("active")),
-            transition("succeeded", "`succeeded` increases", |job| job.increases("succeeded")),
-            transition("failed", "`failed` increases", |job| job.increases("failed")),
-            transition("complete", "`Complete` becomes True", |job| job.becomes_true("Complete")),
-            transition("fail", "`Failed` becomes True", |job| job.becomes_true("Failed")),
+            transition("active", "`active` rises above 0", |job| {
+                job.rises_above_zero("active")
+            }),
+            transition("succeeded", "`succeeded` increases", |job| {
+                job.increases("succeeded")
+            }),
+            transition("failed", "`failed` increases", |job| {
+                job.increases("failed")
+            }),
+            transition("complete", "`Complete` becomes True", |job| {
+                job.becomes_true("Complete")
+            }),
+            transition("fail", "`Failed` becomes True", |job| {
+                job.becomes_true("Failed")
+            }),
         ],
         rules: &[
             "job-status/negative-counter",
@@ -97,8 +106,15 @@ pub const PROFILES: &[Profile] = &[
         name: "Suspend",
         title: "Suspends and resumes Jobs",
         transitions: &[
-            transition("suspend", "`Suspended` of a started Job becomes True", |job| job.becomes_true("Suspended") && job.is_started()),
-            transition("resume", "`Suspended` becomes False", |job| is_true(job.old, "Suspended") && !is_true(job.new, "Suspended")).after("suspend"),
+            transition(
+                "suspend",
+                "`Suspended` of a started Job becomes True",
+                |job| job.becomes_true("Suspended") && job.is_started(),
+            ),
+            transition("resume", "`Suspended` becomes False", |job| {
+                is_true(job.old, "Suspended") && !is_true(job.new, "Suspended")
+            })
+            .after("suspend"),
             COMPLETES.after("resume"),
         ],
         rules: &[],
@@ -107,7 +123,9 @@ pub const PROFILES: &[Profile] = &[
         name: "Indexed",
         title: "Records the completed indexes of Indexed Jobs",
         transitions: &[
-            transition("index-completed", "`completedIndexes` changes", |job| job.is_indexed() && job.changes("completedIndexes")),
+            transition("index-completed", "`completedIndexes` changes", |job| {
+                job.is_indexed() && job.changes("completedIndexes")
+            }),
             COMPLETES.after("index-completed"),
         ],
         rules: &["job-status/invalid-completed-indexes"],
@@ -116,40 +134,67 @@ pub const PROFILES: &[Profile] = &[
         name: "BackoffLimitPerIndex",
         title: "Limits the retries of each index",
         transitions: &[
-            transition("index-failed", "`failedIndexes` changes", |job| job.has_spec("backoffLimitPerIndex") && job.changes("failedIndexes")),
-            transition("fail", "the Job fails", |job| job.becomes_true("Failed")).after("index-failed"),
+            transition("index-failed", "`failedIndexes` changes", |job| {
+                job.has_spec("backoffLimitPerIndex") && job.changes("failedIndexes")
+            }),
+            transition("fail", "the Job fails", |job| job.becomes_true("Failed"))
+                .after("index-failed"),
         ],
-        rules: &["job-status/invalid-failed-indexes", "job-status/failed-indexes-overlap-completed"],
+        rules: &[
+            "job-status/invalid-failed-indexes",
+            "job-status/failed-indexes-overlap-completed",
+        ],
     },
     Profile {
         name: "SuccessPolicy",
         title: "Completes Jobs by their success policy",
         transitions: &[
-            transition("success-criteria-met", "`SuccessCriteriaMet` of a Job with `successPolicy` becomes True",
-                |job| job.has_spec("successPolicy") && job.becomes_true("SuccessCriteriaMet")),
+            transition(
+                "success-criteria-met",
+                "`SuccessCriteriaMet` of a Job with `successPolicy` becomes True",
+                |job| job.has_spec("successPolicy") && job.becomes_true("SuccessCriteriaMet"),
+            ),
             // A write may set both conditions.
-            transition("complete", "a Job with `successPolicy` completes", |job| job.has_spec("successPolicy") && job.becomes_true("Complete")),
+            transition("complete", "a Job with `successPolicy` completes", |job| {
+                job.has_spec("successPolicy") && job.becomes_true("Complete")
+            }),
         ],
         rules: &["job-status/success-policy-without-success-criteria-met"],
     },
     Profile {
         name: "PodFailurePolicy",
         title: "Fails Jobs by their pod failure policy",
-        transitions: &[
-            transition("fail", "`Failed` becomes True with reason `PodFailurePolicy`",
-                |job| job.has_spec("podFailurePolicy") && job.becomes_true("Failed") && reason(job.new, "Failed") == Some("PodFailurePolicy")),
-        ],
+        transitions: &[transition(
+            "fail",
+            "`Failed` becomes True with reason `PodFailurePolicy`",
+            |job| {
+                job.has_spec("podFailurePolicy")
+                    && job.becomes_true("Failed")
+                    && reason(job.new, "Failed") == Some("PodFailurePolicy")
+            },
+        )],
         rules: &["job-status/failed-without-failure-target"],
     },
     Profile {
         name: "PodReplacementPolicy",
         title: "Replaces pods only after they have terminated",
         transitions: &[
-            transition("terminating", "`terminating` of a Job with `podReplacementPolicy: Failed` rises above 0",
-                |job| job.spec_is("podReplacementPolicy", "Failed") && job.rises_above_zero("terminating")),
-            transition("terminated", "`terminating` falls to 0", |job| count(job.old, "terminating") > 0 && count(job.new, "terminating") == 0)
-                .after("terminating"),
-            transition("finish", "the Job completes or fails", |job| job.becomes_true("Complete") || job.becomes_true("Failed")).after("terminated"),
+            transition(
+                "terminating",
+                "`terminating` of a Job with `podReplacementPolicy: Failed` rises above 0",
+                |job| {
+                    job.spec_is("podReplacementPolicy", "Failed")
+                        && job.rises_above_zero("terminating")
+                },
+            ),
+            transition("terminated", "`terminating` falls to 0", |job| {
+                count(job.old, "terminating") > 0 && count(job.new, "terminating") == 0
+            })
+            .after("terminating"),
+            transition("finish", "the Job completes or fails", |job| {
+                job.becomes_true("Complete") || job.becomes_true("Failed")
+            })
+            .after("terminated"),
         ],
         rules: &["job-status/finished-with-terminating-pods"],
     },
@@ -157,8 +202,11 @@ pub const PROFILES: &[Profile] = &[
         name: "Elastic",
         title: "Follows a change of `completions` while an Indexed Job runs",
         transitions: &[
-            transition("scale", "`completions` of a started Job changes",
-                |job| job.is_indexed() && job.is_started() && spec(job.old, "completions") != spec(job.new, "completions")),
+            transition("scale", "`completions` of a started Job changes", |job| {
+                job.is_indexed()
+                    && job.is_started()
+                    && spec(job.old, "completions") != spec(job.new, "completions")
+            }),
             COMPLETES.after("scale"),
         ],
         rules: &["job-status/invalid-completed-indexes"],
@@ -167,12 +215,21 @@ pub const PROFILES: &[Profile] = &[
         name: "Mirror",
         title: "Copies the status of a Job in another cluster",
         transitions: &[
-            transition("copy-complete", "one write sets both `SuccessCriteriaMet` and `Complete`",
-                |job| job.becomes_true("SuccessCriteriaMet") && job.becomes_true("Complete")),
-            transition("copy-failed", "one write sets both `FailureTarget` and `Failed`",
-                |job| job.becomes_true("FailureTarget") && job.becomes_true("Failed")),
+            transition(
+                "copy-complete",
+                "one write sets both `SuccessCriteriaMet` and `Complete`",
+                |job| job.becomes_true("SuccessCriteriaMet") && job.becomes_true("Complete"),
+            ),
+            transition(
+                "copy-failed",
+                "one write sets both `FailureTarget` and `Failed`",
+                |job| job.becomes_true("FailureTarget") && job.becomes_true("Failed"),
+            ),
         ],
-        rules: &["job-status/complete-without-success-criteria-met", "job-status/failed-without-failure-target"],
+        rules: &[
+            "job-status/complete-without-success-criteria-met",
+            "job-status/failed-without-failure-target",
+        ],
     },
 ];
 

@@ -265,30 +265,51 @@ mod tests {
 
     /// `EVENT`, `START`, `END` and `TIME` stand for an event, its parts and a time, and `QUOTED` for JSON strings of them.
     #[test]
-    #[rustfmt::skip]
     fn events_keep_line_numbers() {
         let event = "{\"kind\":\"Event\",\"verb\":\"create\"}";
         let (start, end) = event.split_at(9);
         let quoted = |text: &str| serde_json::to_string(text).unwrap();
         let fill = |text: &str| {
-            let text = text.replace("QUOTED-LINE", &quoted(&format!("{event}\n"))).replace("QUOTED-START", &quoted(start));
-            let text = text.replace("QUOTED-END", &quoted(&format!("{end}\n"))).replace("QUOTED", &quoted(event));
-            let text = text.replace("EVENT", event).replace("START", start).replace("END", end);
+            let text = text
+                .replace("QUOTED-LINE", &quoted(&format!("{event}\n")))
+                .replace("QUOTED-START", &quoted(start));
+            let text = text
+                .replace("QUOTED-END", &quoted(&format!("{end}\n")))
+                .replace("QUOTED", &quoted(event));
+            let text = text
+                .replace("EVENT", event)
+                .replace("START", start)
+                .replace("END", end);
             text.replace("TIME", "2026-11-22T13:10:37.429806Z")
         };
         for (text, expected) in [
             ("EVENT\nEVENT", "EVENT\nEVENT"),
             ("TIME stdout F EVENT\n", "EVENT\n"),
-            ("TIME stderr F I1122 a log line\nTIME stdout P START\nTIME stdout F END\n", "\n\nEVENT\n"),
+            (
+                "TIME stderr F I1122 a log line\nTIME stdout P START\nTIME stdout F END\n",
+                "\n\nEVENT\n",
+            ),
             ("TIME EVENT\nTIME EVENT\n", "EVENT\nEVENT\n"),
-            ("master-0 EVENT\nip-10-0-131-190.us-east-2.compute.internal EVENT\n", "EVENT\nEVENT\n"),
-            ("[pod/kube-apiserver-a/kube-apiserver] EVENT\n[pod/kube-apiserver-b/kube-apiserver] EVENT\n", "EVENT\nEVENT\n"),
-            ("ip-10-0-131-190.us-east-2.compute.internal EVENT\nEVENT", "EVENT\nEVENT\n"),
+            (
+                "master-0 EVENT\nip-10-0-131-190.us-east-2.compute.internal EVENT\n",
+                "EVENT\nEVENT\n",
+            ),
+            (
+                "[pod/kube-apiserver-a/kube-apiserver] EVENT\n[pod/kube-apiserver-b/kube-apiserver] EVENT\n",
+                "EVENT\nEVENT\n",
+            ),
+            (
+                "ip-10-0-131-190.us-east-2.compute.internal EVENT\nEVENT",
+                "EVENT\nEVENT\n",
+            ),
             (
                 "apiVersion: batch/v1\nkind: Job\n---\napiVersion: batch/v1\nkind: Job\nspec: {a: [1]}\n",
                 "\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\"}\n\n\n\n{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"a\":[1]}}",
             ),
-            ("type: ADDED\nobject:\n  kind: Job\n---\ntype: [\n", "\n\n\n{\"object\":{\"kind\":\"Job\"},\"type\":\"ADDED\"}\n\ntype: [ "),
+            (
+                "type: ADDED\nobject:\n  kind: Job\n---\ntype: [\n",
+                "\n\n\n{\"object\":{\"kind\":\"Job\"},\"type\":\"ADDED\"}\n\ntype: [ ",
+            ),
             ("---\n# recorded\nkind: Job\n", "\n\n\n{\"kind\":\"Job\"}"),
             ("\u{feff}# recorded\nkind: Job", "\n\n{\"kind\":\"Job\"}"),
             // Truncated in the middle of an event.

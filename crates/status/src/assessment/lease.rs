@@ -37,15 +37,49 @@ const fn lease(
 /// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, `leaderElection` in the configurations that Kueue,
 /// JobSet and Trainer install, and the defaults in the main programs of KubeRay (`LeaderElectionID`), the Training Operator
 /// (`--leader-election-id`) and AppWrapper.
-#[rustfmt::skip]
 pub(crate) const LEASES: &[LeaseProfile] = &[
-    lease("kubernetes.io/job-controller", "kube-system", "kube-controller-manager", &["kube-controller-manager", "k3s"]),
-    lease(managed_by::MULTIKUEUE, "kueue-system", "c1f6bfd2.kueue.x-k8s.io", &["kueue"]),
-    lease("jobset.sigs.k8s.io/jobset-controller", "jobset-system", "6d4f6a47.jobset.x-k8s.io", &["jobset", "manager"]),
-    lease("trainer.kubeflow.org/trainjob-controller", "kubeflow-system", "trainer.kubeflow.org", &["trainer", "manager"]),
-    lease("ray.io/kuberay-operator", "kuberay-operator", "ray-operator-leader", &["kuberay-operator", "manager"]),
-    lease("kubeflow.org/training-operator", "kubeflow", "1ca428e5.training-operator.kubeflow.org", &["training-operator", "training-operator.v1", "manager"]),
-    lease("workload.codeflare.dev/appwrapper-controller", "appwrapper-system", "f134c674.codeflare.dev", &["appwrapper", "manager"]),
+    lease(
+        "kubernetes.io/job-controller",
+        "kube-system",
+        "kube-controller-manager",
+        &["kube-controller-manager", "k3s"],
+    ),
+    lease(
+        managed_by::MULTIKUEUE,
+        "kueue-system",
+        "c1f6bfd2.kueue.x-k8s.io",
+        &["kueue"],
+    ),
+    lease(
+        "jobset.sigs.k8s.io/jobset-controller",
+        "jobset-system",
+        "6d4f6a47.jobset.x-k8s.io",
+        &["jobset", "manager"],
+    ),
+    lease(
+        "trainer.kubeflow.org/trainjob-controller",
+        "kubeflow-system",
+        "trainer.kubeflow.org",
+        &["trainer", "manager"],
+    ),
+    lease(
+        "ray.io/kuberay-operator",
+        "kuberay-operator",
+        "ray-operator-leader",
+        &["kuberay-operator", "manager"],
+    ),
+    lease(
+        "kubeflow.org/training-operator",
+        "kubeflow",
+        "1ca428e5.training-operator.kubeflow.org",
+        &["training-operator", "training-operator.v1", "manager"],
+    ),
+    lease(
+        "workload.codeflare.dev/appwrapper-controller",
+        "appwrapper-system",
+        "f134c674.codeflare.dev",
+        &["appwrapper", "manager"],
+    ),
 ];
 
 parts! {
