@@ -5,8 +5,6 @@
 //!
 //! Each function returns `{"Ok": ...}`, or `{"Err": ...}` with an [`Error`] that the package throws.
 
-#[cfg(feature = "package")]
-pub mod catalog;
 mod error;
 mod manifest;
 mod position;
@@ -23,7 +21,7 @@ use releases::ReleasesOption;
 pub use error::{Error, ErrorCode, SettingsProblem};
 pub use manifest::{Lint, ObjectVerdict, TextError};
 pub use position::Position;
-pub use replay::{Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally, Replayer};
+pub use replay::{Rejection, ReplayStep, ReplayTotals, Replayer};
 pub use settings::SettingsVerdict;
 
 /// Reviews an admission request, or the request in an `AdmissionReview`, for selected releases or for the settings.

@@ -1,7 +1,7 @@
 //! Implements `replay`: reviews a recorded history chunk by chunk.
 
-use managed_by::{Evaluation, ReleaseSet, Settings};
-use managed_by_offline::replay::{ObjectRef, RecordPosition, StepResult, TallyRow, TallyRowKey};
+use managed_by::{Evaluation, Settings};
+use managed_by_offline::replay::{ObjectRef, RecordPosition, StepResult};
 use managed_by_offline::{
     Evaluator, Operation, Replay, SkipReason, Step, Tally, complete_len, split_documents,
 };
@@ -39,11 +39,9 @@ pub struct Replayer {
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayStep {
-    /// First line of the document, from 1.
-    pub line: u64,
-    /// Time of the request, if recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<String>,
+    /// Position of the document.
+    #[serde(flatten)]
+    pub position: RecordPosition,
     /// Name of the object. Unknown parts are empty.
     pub object: ObjectRef,
     /// Operation of the request; `DELETE` only if the API server rejected it.
@@ -91,85 +89,18 @@ pub struct Rejection {
     pub message: String,
 }
 
-/// Totals of a history.
+/// Totals of a history so far.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayTotals"))]
-pub struct ReplayTally {
-    /// Counts of documents and requests.
-    pub counts: ReplayCounts,
-    /// Findings by kind and rule.
-    pub rows: Vec<ReplayRow>,
-    /// Unsupported kinds: `Pod`, `Deployment.apps`.
-    pub unsupported: Vec<String>,
-    /// Notes about the option `releases`: versions that are newer than each known patch release.
-    pub notes: Vec<String>,
-}
-
-/// Counts of documents and requests in a history.
-#[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS))]
-#[serde(rename_all = "camelCase")]
-pub struct ReplayCounts {
+pub struct ReplayTotals<'r> {
+    #[serde(flatten)]
+    tally: &'r Tally,
     /// Lines.
-    pub lines: u64,
-    /// Documents.
-    pub documents: u64,
-    /// Reviewed requests.
-    pub evaluated: u64,
-    /// Denied requests.
-    pub denied: u64,
-    /// Requests that were allowed with a warning.
-    pub warned: u64,
-    /// Objects that were stored with a status before the history begins. They do not count as requests.
-    pub stored: u64,
-    /// Stored objects with findings.
-    pub stored_with_findings: u64,
-    /// Documents that could not be reviewed.
-    pub skipped: u64,
-    /// Writes that the API server rejected. They do not count as requests.
-    pub rejected: u64,
-    /// Rejections for a reason that may have passed: a conflict, a missing object, an overloaded server. They are not steps.
-    pub transient_rejections: u64,
+    lines: u64,
     /// Objects that were not deleted.
-    pub live: usize,
-}
-
-/// Findings of a rule on objects of a kind.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(optional_fields))]
-#[serde(rename_all = "camelCase")]
-pub struct ReplayRow {
-    /// Kind and group: `Job.batch`.
-    pub kind: String,
-    /// Rule id.
-    #[cfg_attr(feature = "package", ts(type = "RuleId"))]
-    pub rule: &'static str,
-    /// Level of the findings.
-    #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
-    pub enforcement: &'static str,
-    /// True if the objects were stored before the history begins, so that no request was denied.
-    pub stored: bool,
-    /// Number of findings.
-    pub count: u64,
-    /// Releases that report the finding, if all were evaluated or releases disagree.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "package", ts(optional, as = "Option<Vec<String>>"))]
-    pub releases: Option<ReleaseSet>,
-    /// Line of the first finding.
-    pub first_line: u64,
-    /// Time of this finding, if recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_time: Option<String>,
-    /// Line of the last finding.
-    pub last_line: u64,
-    /// Time of this finding, if recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_time: Option<String>,
-    /// First object.
-    pub object: ObjectRef,
-    /// User who wrote it, if recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub username: Option<String>,
+    live: usize,
+    /// Notes about the option `releases`: versions that are newer than each known patch release.
+    notes: &'r [String],
 }
 
 #[wasm_bindgen]
@@ -213,11 +144,13 @@ impl Replayer {
 
     /// Returns the current totals as JSON.
     pub fn tally(&self) -> String {
-        let lines = self.lines;
         self.replay.with_dependent(|_, replay| {
-            let mut tally = ReplayTally::new(replay.tally(), lines, replay.live_objects());
-            tally.notes.clone_from(&self.notes);
-            crate::encode(&Ok(tally))
+            crate::encode(&Ok(ReplayTotals {
+                tally: replay.tally(),
+                lines: self.lines,
+                live: replay.live_objects(),
+                notes: &self.notes,
+            }))
         })
     }
 
@@ -239,8 +172,7 @@ impl Replayer {
 impl ReplayStep {
     fn new(step: Step) -> Self {
         let mut entry = Self {
-            line: step.position.line,
-            time: step.position.time,
+            position: step.position,
             object: step.object,
             operation: None,
             sub_resource: None,
@@ -279,49 +211,5 @@ impl ReplayStep {
         self.operation = Some(operation.as_str());
         self.stored = operation.is_stored().then_some(true);
         self.sub_resource = Some(operation.subresource()).filter(|sub| !sub.is_empty());
-    }
-}
-
-impl ReplayTally {
-    fn new(tally: &Tally, lines: u64, live: usize) -> Self {
-        Self {
-            counts: ReplayCounts {
-                lines,
-                documents: tally.documents,
-                evaluated: tally.evaluated,
-                denied: tally.denied,
-                warned: tally.warned,
-                stored: tally.stored,
-                stored_with_findings: tally.stored_with_findings,
-                skipped: tally.skipped_count(),
-                rejected: tally.rejected,
-                transient_rejections: tally.transient_rejections,
-                live,
-            },
-            rows: tally.rows.iter().map(ReplayRow::new).collect(),
-            unsupported: tally.unsupported.keys().cloned().collect(),
-            notes: Vec::new(),
-        }
-    }
-}
-
-impl ReplayRow {
-    fn new((key, row): (&TallyRowKey, &TallyRow)) -> Self {
-        let TallyRow { first, last, .. } = row;
-        let time = |position: &RecordPosition| position.time.clone();
-        Self {
-            kind: key.kind.clone(),
-            rule: key.rule,
-            enforcement: if key.is_denied { "deny" } else { "warn" },
-            stored: key.is_stored,
-            count: row.count,
-            releases: row.releases,
-            first_line: first.line,
-            first_time: time(first),
-            last_line: last.line,
-            last_time: time(last),
-            object: row.object.clone(),
-            username: row.user.clone(),
-        }
     }
 }

@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "catalog")]
+pub mod catalog;
 pub mod document;
 pub mod embedded;
 mod evaluator;

@@ -5,15 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use managed_by_js::catalog::{
-    Example, Kind, Rule, RulePage, kinds, releases, releases_with_managed_by_on_by_default, rules,
-};
+use managed_by::{Release, ReleaseSet, kinds, rules};
 use managed_by_js::{
-    Lint, ObjectVerdict, Position, Rejection, ReplayCounts, ReplayRow, ReplayStep, ReplayTally,
-    SettingsProblem, SettingsVerdict, TextError,
+    Lint, ObjectVerdict, Position, Rejection, ReplayStep, ReplayTotals, SettingsProblem,
+    SettingsVerdict, TextError,
 };
 use managed_by_offline::SkipReason;
-use managed_by_offline::replay::ObjectRef;
+use managed_by_offline::catalog::{Example, Kind, Rule, RulePage};
+use managed_by_offline::replay::{ObjectRef, RecordPosition, Tally, TallyRow, TallyRowKey};
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 use wasm_bindgen_cli_support::Bindgen;
@@ -57,11 +56,16 @@ pub(crate) fn write(module: &Path, directory: &Path) -> Result<()> {
 fn catalog() -> Result<Value> {
     let schema = fs::read_to_string(root("docs/settings.schema.json"))?;
     let schema: Value = serde_json::from_str(&schema)?;
+    let rules: Result<Vec<_>, _> = rules().iter().map(|rule| RulePage::new(rule)).collect();
+    let kinds = kinds().iter().map(|kind| Kind::from(*kind));
+    let releases = Release::ALL.iter();
+    let releases =
+        releases.map(|release| (release.as_str(), ReleaseSet::from(*release).to_string()));
     Ok(json!({
-        "rules": rules()?,
-        "kinds": kinds(),
-        "releases": releases(),
-        "managedByOnByDefault": releases_with_managed_by_on_by_default(),
+        "rules": rules?,
+        "kinds": kinds.collect::<Vec<_>>(),
+        "releases": releases.collect::<Vec<_>>(),
+        "managedByOnByDefault": ReleaseSet::with_managed_by_on_by_default(),
         "settingsSchema": schema,
     }))
 }
@@ -70,7 +74,7 @@ fn catalog() -> Result<Value> {
 fn typescript_types() -> Result<String> {
     let mut text = "\
         import type { AdmissionRequest } from \"../src/request.js\";\n\
-        import type { Evaluation } from \"./evaluation.js\";\n\
+        import type { Evaluation, Finding } from \"./evaluation.js\";\n\
         import type { Settings } from \"./settings.js\";\n"
         .to_owned();
     let config = Config::default().with_large_int("number");
@@ -90,13 +94,14 @@ fn typescript_types() -> Result<String> {
         Rejection,
         SkipReason,
         ObjectRef,
-        ReplayTally,
-        ReplayCounts,
-        ReplayRow
+        RecordPosition,
+        ReplayTotals<'_>,
+        Tally,
+        TallyRow,
+        TallyRowKey
     );
     add!(Rule, RulePage, Example, Kind);
-    let pages = rules()?;
-    let ids = pages.iter().map(|page| page.rule.id);
+    let ids = rules().iter().map(|rule| rule.id());
     writeln!(text, "\n/** The id of a rule. */\n{}", union("RuleId", ids))?;
     Ok(text)
 }

@@ -14,6 +14,7 @@ export function completeResult(result: LintResponse): LintResult {
 
 /** Adds the summary to the totals of a history. */
 export function withReplaySummary(totals: ReplayTotals): ReplaySummary {
-  const { evaluated, stored, denied, skipped } = totals.counts;
-  return { ...totals, summary: summary(evaluated + stored, evaluated, denied, skipped) };
+  const { evaluated, stored, denied, skipped } = totals;
+  const errors = Object.values(skipped).reduce((sum, count) => sum + count, 0);
+  return { ...totals, summary: summary(evaluated + stored, evaluated, denied, errors) };
 }

@@ -19,7 +19,7 @@ export interface LintResult extends LintResponse {
 }
 
 /** Totals of a history. */
-export interface ReplaySummary extends ReplayTotals {
+export type ReplaySummary = ReplayTotals & {
   /** Summary of the totals. */
   summary: Summary;
-}
+};

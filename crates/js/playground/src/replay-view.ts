@@ -61,7 +61,7 @@ export class ReplayView {
         if (data.kind === "failed") {
           this.#status.textContent = data.message;
         } else {
-          this.#status.textContent = `${count(data.summary.counts.lines, "line")}, ${size(file.size)}`;
+          this.#status.textContent = `${count(data.summary.lines, "line")}, ${size(file.size)}`;
           this.#show(data.summary, release);
         }
       }
@@ -94,24 +94,24 @@ export class ReplayView {
   }
 
   #show(summary: ReplaySummary, release?: string): void {
-    const { counts, rows, unsupported } = summary;
+    const unsupported = Object.keys(summary.unsupported);
     const total = (value: number, label: string, kind = ""): HTMLElement => h("div", { class: kind }, h("dd", {}, value.toLocaleString("en")), h("dt", {}, label));
     const totals = h(
       "dl",
       { class: "totals" },
-      total(counts.evaluated, "evaluated"),
-      total(counts.denied, "denied", "denied"),
-      total(counts.warned, "warned", "warned"),
-      total(counts.rejected, "rejected by the API server"),
-      total(counts.skipped, "not evaluated"),
-      total(counts.live, "objects at the end"),
+      total(summary.evaluated, "evaluated"),
+      total(summary.denied, "denied", "denied"),
+      total(summary.warned, "warned", "warned"),
+      total(summary.rejected, "rejected by the API server"),
+      total(summary.summary.errors, "not evaluated"),
+      total(summary.live, "objects at the end"),
     );
     const parts: HTMLElement[] = [totals];
-    if (rows.length > 0) {
+    if (summary.rows.length > 0) {
       parts.push(table(summary, release));
     }
-    if (counts.transientRejections > 0) {
-      parts.push(h("p", { class: "note" }, `${counts.transientRejections.toLocaleString("en")} of the rejected writes are not listed: conflicts, missing objects and errors of the server, which correct controllers get too.`));
+    if (summary.transientRejections > 0) {
+      parts.push(h("p", { class: "note" }, `${summary.transientRejections.toLocaleString("en")} of the rejected writes are not listed: conflicts, missing objects and errors of the server, which correct controllers get too.`));
     }
     if (unsupported.length > 0) {
       parts.push(h("p", { class: "note" }, `Unsupported kinds: ${unsupported.join(", ")}.`));
@@ -141,8 +141,8 @@ function table(summary: ReplaySummary, release?: string): HTMLElement {
       ["", row.kind],
       ["number", row.count.toLocaleString("en")],
       ["", row.releases?.join(", ") ?? release ?? "all"],
-      ["number", row.firstLine === row.lastLine ? String(row.firstLine) : `${row.firstLine} to ${row.lastLine}`],
-      ["", [object.namespace, object.name].filter((part) => part !== "").join("/") + (row.username === undefined ? "" : ` by ${row.username}`)],
+      ["number", row.first.line === row.last.line ? String(row.first.line) : `${row.first.line} to ${row.last.line}`],
+      ["", [object.namespace, object.name].filter((part) => part !== "").join("/") + (row.user === undefined ? "" : ` by ${row.user}`)],
     ];
     return h(
       "tr",

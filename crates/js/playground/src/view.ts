@@ -223,14 +223,13 @@ function findingCard(finding: Finding, actions: Actions): HTMLElement {
   const location =
     position !== undefined &&
     h("button", { type: "button", class: "location", onclick: () => actions.goTo(position.from) }, h("code", {}, finding.path), ` line ${position.line}`);
-  const source = rule.upstream ? `${rule.source}, ${rule.releaseRange}` : `This project: ${rule.source}`;
   return h(
     "article",
     { class: `finding ${finding.enforcement}` },
     h("header", {}, h("span", { class: `badge ${finding.enforcement}` }, verb), h("h4", {}, finding.rule), location),
     h("p", { class: "message" }, messageOf(finding)),
     h("p", { class: "rule" }, inlineMarkdown(`${rule.title}. ${rule.fix}`)),
-    h("p", { class: "source" }, inlineMarkdown(source), " · ", h("a", { href: `${SITE}/rules/${rule.id}.html`, rel: "external" }, "About the rule, with examples")),
+    h("p", { class: "source" }, inlineMarkdown(rule.source), " · ", h("a", { href: `${SITE}/rules/${rule.id}.html`, rel: "external" }, "About the rule, with examples")),
   );
 }
 

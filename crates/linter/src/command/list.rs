@@ -2,14 +2,12 @@
 
 use std::io::{self, Write as _};
 
-use managed_by::{
-    FieldLocation, Kind, Release, ReleaseSet, Rule, RuleSource, kinds as all_kinds,
-    rules as all_rules,
-};
+use managed_by::{Kind, ReleaseSet, Rule, kinds as all_kinds, rules as all_rules};
 use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::table::table;
 use managed_by_console::value::suggestion;
-use serde_json::{Value, json};
+use managed_by_offline::catalog::{self, RulePage, releases_with};
+use serde_json::json;
 
 use crate::args::ListOutput;
 
@@ -31,8 +29,9 @@ pub fn rules(
     });
     let mut out = io::stdout().lock();
     if output == ListOutput::Json {
-        let list: Vec<Value> = rules.map(|rule| rule_json(rule)).collect();
-        writeln!(out, "{:#}", Value::from(list))?;
+        let pages: Result<Vec<_>, _> = rules.map(|rule| RulePage::new(rule)).collect();
+        let pages = pages.map_err(io::Error::from)?;
+        writeln!(out, "{:#}", json!(pages))?;
         return Ok(ExitStatus::Accepted);
     }
     let rows = rules.map(|rule| {
@@ -56,10 +55,7 @@ pub fn rules(
 
 /// Formats the releases that have a rule.
 fn releases(rule: &Rule) -> String {
-    let releases = Release::ALL.iter().copied();
-    let releases: ReleaseSet = releases
-        .filter(|release| rule.exists_in(*release))
-        .collect();
+    let releases = releases_with(rule);
     if releases == ReleaseSet::all() {
         "all".to_owned()
     } else {
@@ -88,35 +84,16 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
     Ok(rules.map(|rule| rule.id()).collect())
 }
 
-fn rule_json(rule: &Rule) -> Value {
-    let docs = rule.documentation();
-    let source = match *rule.source() {
-        RuleSource::Upstream {
-            function,
-            option,
-            since,
-            until,
-            deviation,
-        } => json!({
-            "function": function, "option": option, "since": since.as_str(),
-            "until": until.map(Release::as_str), "deviation": deviation,
-        }),
-        RuleSource::Policy { source } => json!({"source": source}),
-    };
-    json!({
-        "id": rule.id(), "title": docs.title, "text": docs.text, "fix": docs.fix,
-        "default": rule.default_enforcement().as_str(), "upstream": rule.is_upstream(),
-        "clusterSpecific": rule.is_cluster_specific(), "from": source, "page": rule.page_url(),
-    })
-}
-
 /// # Errors
 /// Returns an error if the output cannot be written.
 pub fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
     let mut out = io::stdout().lock();
     if output == ListOutput::Json {
-        let list: Vec<Value> = all_kinds().iter().map(|kind| kind_json(kind)).collect();
-        writeln!(out, "{:#}", Value::from(list))?;
+        let kinds: Vec<_> = all_kinds()
+            .iter()
+            .map(|kind| catalog::Kind::from(*kind))
+            .collect();
+        writeln!(out, "{:#}", json!(kinds))?;
         return Ok(ExitStatus::Accepted);
     }
     let rows = all_kinds().iter().map(|kind| {
@@ -136,15 +113,4 @@ pub fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
     let header = ["KIND", "API", "FIELD", "RESERVED VALUE", "STATUS"];
     write!(out, "{}", table(header, rows))?;
     Ok(ExitStatus::Accepted)
-}
-
-fn kind_json(kind: &Kind<'_>) -> Value {
-    let docs = kind.docs();
-    json!({
-        "kind": kind.name(), "group": kind.group(), "versions": kind.versions(), "plural": kind.plural(),
-        "field": kind.managed_by_path(), "reservedValue": kind.reserved_value(),
-        "template": match kind.field_location() { FieldLocation::Workload => None, FieldLocation::Template(kind) => Some(kind) },
-        "defaulted": kind.is_defaulted(), "honorsManagedBy": kind.honors_managed_by(), "statusRules": kind.has_status_rules(),
-        "rules": kind.specific_rule_ids(), "checks": docs.checks, "unchecked": docs.unchecked, "source": docs.source,
-    })
 }

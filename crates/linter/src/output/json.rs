@@ -78,36 +78,23 @@ pub(crate) fn write_replay(
     summary: &ReplaySummary,
     is_document: bool,
 ) -> io::Result<()> {
-    let tally = &summary.tally;
-    let rows = tally.rows.iter().map(|(key, row)| {
-        let mut value = json!({
-            "kind": key.kind, "rule": key.rule,
-            "enforcement": if key.is_denied { "deny" } else { "warn" },
-            "count": row.count, "first": position(&row.first, &summary.files),
-            "last": position(&row.last, &summary.files),
-            "object": row.object, "message": row.finding.message, "page": row.finding.rule.page_url(),
-        });
-        if let Some(releases) = row.releases {
-            set(&mut value, "releases", json!(releases));
-        }
-        if key.is_stored {
-            set(&mut value, "stored", true.into());
-        }
-        if let Some(user) = &row.user {
-            set(&mut value, "user", json!(user));
+    let rows = summary.tally.rows.values().map(|row| {
+        let mut value = json!(row);
+        for (name, at) in [("first", &row.first), ("last", &row.last)] {
+            set(&mut value, name, position(at, &summary.files));
         }
         value
     });
+    let rows: Vec<_> = rows.collect();
+    let mut totals = json!(summary.tally);
+    if let Value::Object(members) = &mut totals {
+        members.remove("rows");
+    }
     let value = json!({
         "format": FORMAT,
         "command": "replay",
-        "summary": {
-            "documents": tally.documents, "evaluated": tally.evaluated, "denied": tally.denied,
-            "warned": tally.warned, "stored": tally.stored,
-            "storedWithFindings": tally.stored_with_findings, "rejected": tally.rejected,
-            "skipped": tally.skipped, "unsupported": tally.unsupported,
-        },
-        "rows": rows.collect::<Vec<_>>(),
+        "summary": totals,
+        "rows": rows,
         "results": summary.shown,
         "errors": summary.errors,
     });

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use managed_by::{DecodeError, Evaluation};
+use serde::Serialize;
 
 use crate::evaluator::Evaluator;
 use crate::object_ref::ObjectRef;
@@ -12,13 +13,20 @@ use crate::request::Request;
 use crate::skipped::SkippedRecord;
 
 /// The position and time of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "package",
+    derive(ts_rs::TS),
+    ts(rename = "ReplayPosition", optional_fields)
+)]
 pub struct RecordPosition {
     /// The source's number, chosen by the caller, such as the index of the file.
+    #[serde(skip)]
     pub source: usize,
     /// The line of the source, from 1.
     pub line: u64,
     /// The time, if recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use managed_by::{Decision, DecodeError, Enforcement, Evaluation, Finding, ReleaseSet};
+use serde::{Serialize, Serializer};
 
 use super::step::{EvaluatedRequest, RecordPosition, RejectedRequest, Step, StepResult, Task};
 use crate::json::Members;
@@ -13,7 +14,9 @@ use crate::record::RejectedWrite;
 use crate::skipped::{SkipReason, SkippedRecord};
 
 /// Totals of a history.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayTally"))]
+#[serde(rename_all = "camelCase")]
 pub struct Tally {
     /// Number of documents read.
     pub documents: u64,
@@ -29,37 +32,58 @@ pub struct Tally {
     pub stored_with_findings: u64,
     /// Number of writes that the API server rejected. They do not count as requests.
     pub rejected: u64,
-    /// Number of these rejections for a reason that may have passed (see [`RejectedWrite::is_transient`]).
+    /// Number of these rejections for a reason that may have passed: a conflict, a missing object, an overloaded server. They are not
+    /// steps.
     pub transient_rejections: u64,
     /// Number of records that could not be evaluated, per reason.
+    #[cfg_attr(feature = "package", ts(type = "{ [reason in SkipReason]?: number }"))]
     pub skipped: BTreeMap<SkipReason, u64>,
-    /// Number of states per unsupported kind, such as `Pod` or `Deployment.apps`.
+    /// Number of states per unsupported kind: `Pod`, `Deployment.apps`.
+    #[cfg_attr(feature = "package", ts(type = "Record<string, number>"))]
     pub unsupported: BTreeMap<String, u64>,
     /// Findings by kind and rule.
+    #[serde(serialize_with = "serialize_rows")]
+    #[cfg_attr(feature = "package", ts(as = "Vec<TallyRow>"))]
     pub rows: BTreeMap<TallyRowKey, TallyRow>,
 }
 
 /// Key of a tally row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "ReplayRowKey"))]
 pub struct TallyRowKey {
-    /// Kind and group, such as `Job.batch`.
+    /// Kind and group: `Job.batch`.
     pub kind: String,
     /// Id of the rule.
+    #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub rule: &'static str,
-    /// True if the rule denies (or would deny, for a stored object), false if it warns.
+    /// True if the rule denies (or would deny, for a stored object), false if it warns; in JSON `deny` and `warn`.
+    #[serde(rename = "enforcement", serialize_with = "serialize_enforcement")]
+    #[cfg_attr(feature = "package", ts(type = "\"deny\" | \"warn\""))]
     pub is_denied: bool,
-    /// True if the objects were evaluated as stored.
+    /// True if the objects were stored before the history begins, so that no request was denied.
+    #[serde(rename = "stored")]
     pub is_stored: bool,
 }
 
 /// Findings of one rule on objects of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "package",
+    derive(ts_rs::TS),
+    ts(rename = "ReplayRow", optional_fields)
+)]
 pub struct TallyRow {
+    /// Key of the row.
+    #[serde(flatten)]
+    pub key: TallyRowKey,
     /// The first finding.
+    #[cfg_attr(feature = "package", ts(type = "Finding"))]
     pub finding: Finding,
     /// Number of findings.
     pub count: u64,
     /// Releases with the finding, unless all releases have it or only one was evaluated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "package", ts(as = "Option<Vec<String>>"))]
     pub releases: Option<ReleaseSet>,
     /// First occurrence.
     pub first: RecordPosition,
@@ -68,9 +92,23 @@ pub struct TallyRow {
     /// The first object.
     pub object: ObjectRef,
     /// Operation of the first finding.
+    #[serde(skip)]
     pub operation: Operation,
     /// User of the first finding, if recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+}
+
+fn serialize_rows<S: Serializer>(
+    rows: &BTreeMap<TallyRowKey, TallyRow>,
+    json: S,
+) -> Result<S::Ok, S::Error> {
+    json.collect_seq(rows.values())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn serialize_enforcement<S: Serializer>(is_denied: &bool, json: S) -> Result<S::Ok, S::Error> {
+    json.serialize_str(if *is_denied { "deny" } else { "warn" })
 }
 
 impl Tally {
@@ -196,7 +234,8 @@ impl Tally {
                 is_denied: finding.enforcement == Enforcement::Deny,
                 is_stored,
             };
-            let row = self.rows.entry(key).or_insert_with(|| TallyRow {
+            let row = self.rows.entry(key.clone()).or_insert_with(|| TallyRow {
+                key,
                 finding: finding.clone(),
                 count: 0,
                 releases: finding.releases,
