@@ -68,7 +68,7 @@ accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 @test "upgrade: after JobSet, Kueue and KubeRay are installed, helm upgrade selects their kinds" {
   apply_test_crds JobSet Workload RayCluster
   echo "{role: management}" >my-values.yaml
-  eval "$(page_command enable-a-project 'helm upgrade managed-by ')" >notes
+  eval "$(page_command install 'helm upgrade managed-by ')" >notes
   wait_active
   prints_exactly "jobs jobs/status cronjobs jobsets jobsets/status rayclusters rayclusters/status" selected
   prints_exactly "{\"Job\":[\"$JOB_CONTROLLER\",\"$KUEUE\",\"$JOBSET\"],\"JobSet\":[\"$JOBSET\"],\"RayCluster\":[\"system:serviceaccount:ray-system:kuberay-operator\"]}" setting builtin_status_writers

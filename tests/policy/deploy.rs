@@ -322,7 +322,7 @@ fn deployed_settings_match_the_examples() {
 fn values_in_the_docs_are_accepted() {
     let is_valid = values_validator();
     let mut count = 0;
-    for file in ["install", "enable-a-project", "roll-out"] {
+    for file in ["install", "roll-out"] {
         let text = fs::read_to_string(root(format!("docs/tasks/{file}.md"))).unwrap();
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap();

@@ -17,7 +17,7 @@ use crate::formats::{CLI_SCHEMA, GITLAB, check, check_sarif};
 const DOCUMENTATION: [&str; 3] = [
     "docs/reference/cli.md",
     "docs/tasks/check-in-ci.md",
-    "docs/tasks/find-status-writers.md",
+    "docs/reference/status-writers.md",
 ];
 
 /// Creates an empty directory, with links next to it to the parts of the repository that commands need. Commands of the other
