@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use managed_by::MULTIKUEUE;
 
 use super::lease::{Heartbeat, managers};
-use super::multikueue::follow;
+use super::multikueue::{follow, rejected};
 use super::object::{StoredObject, shorten};
 use super::time::duration;
 use super::{ClusterState, Limits, Link, ObjectStatus, StatusFinding, StatusVerdict, StatusWrite};
@@ -95,7 +95,7 @@ fn find(
     let finding = if is_for_multikueue {
         follow(object, state, cluster, limits, chain)
     } else {
-        progress(object, state, cluster, limits)
+        rejected(object, cluster).unwrap_or_else(|| progress(object, state, cluster, limits))
     };
     if finding.verdict == Healthy {
         return liveness(object, finding.state, cluster, limits).unwrap_or(finding);

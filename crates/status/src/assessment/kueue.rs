@@ -35,19 +35,81 @@ pub(super) struct Workload {
     /// Time and message of the condition `QuotaReserved` that is not True.
     pub(super) waits_since: Option<DateTime<Utc>>,
     pub(super) waits_for: String,
+    /// Fault that keeps Kueue from ever admitting it.
+    pub(super) fault: Option<&'static QueueFault>,
     /// Time and reason of the condition `Finished` that is True.
     pub(super) finished: Option<(DateTime<Utc>, String)>,
     /// Message of the condition `Evicted` that is True.
     pub(super) evicted: Option<String>,
     /// `ClusterQueue` that reserved the quota.
     pub(super) cluster_queue: String,
-    /// Flavors of the reserved quota. Empty for pods that request nothing.
-    pub(super) flavors: BTreeSet<String>,
+    /// True if the reserved quota has a flavor: not if the pods request nothing.
+    pub(super) has_flavor: bool,
     pub(super) checks: Vec<CheckState>,
     /// Worker cluster that runs the copy.
     pub(super) cluster: String,
     /// Worker clusters that may run the copy.
     pub(super) nominated: Vec<String>,
+}
+
+/// Fault of a Workload or its `ClusterQueue`.
+#[derive(Debug)]
+pub(super) struct QueueFault {
+    /// Parts of Kueue's messages.
+    messages: &'static [&'static str],
+    /// What to do about the queue; empty if it is not at fault.
+    pub(super) for_queue: &'static str,
+    /// How to recreate the workload.
+    pub(super) recreate: &'static str,
+}
+
+/// Source: scheduler.go, flavorassigner.go and `tas_flavorassigner.go` in Kueue 0.18.4 and 0.19.2.
+static FAULTS: [QueueFault; 5] = [
+    QueueFault {
+        messages: &["namespace doesn't match ClusterQueue selector"],
+        for_queue: "correct the namespaceSelector of",
+        recreate: "in another queue",
+    },
+    QueueFault {
+        messages: &[" unavailable in ClusterQueue"],
+        for_queue: "add the resource to",
+        recreate: "without it",
+    },
+    QueueFault {
+        messages: &[" > maximum capacity"],
+        for_queue: "add quota to",
+        recreate: "with smaller requests",
+    },
+    QueueFault {
+        messages: &[
+            "untolerated taint ",
+            "doesn't match node affinity",
+            "TopologyAwareScheduling",
+            "does not contain the requested level",
+        ],
+        for_queue: "add another flavor to",
+        recreate: "for one of its flavors",
+    },
+    QueueFault {
+        messages: &[
+            "resources validation failed",
+            "resources didn't satisfy LimitRange",
+        ],
+        for_queue: "",
+        recreate: "with other requests and limits",
+    },
+];
+
+/// Parts of Kueue's message about a flavor that may be free later, although another flavor has a fault.
+const WAITS: [&str; 3] = [" more needed", "topology ", "skipping flavor "];
+
+impl QueueFault {
+    /// Finds the fault in the message of the condition `QuotaReserved`.
+    fn find(message: &str) -> Option<&'static Self> {
+        let mut faults = FAULTS.iter();
+        let has = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
+        faults.find(|fault| has(fault.messages) && !has(&WAITS))
+    }
 }
 
 /// Queue, admission check, its configuration, or worker cluster.
@@ -60,6 +122,8 @@ pub(super) struct Node {
     pub(super) inactive: Option<(DateTime<Utc>, String)>,
     /// True if an admin stopped the queue with `stopPolicy`.
     pub(super) is_stopped: bool,
+    /// Workloads that a `LocalQueue` admitted.
+    pub(super) admitted: i64,
 }
 
 parts! {
@@ -107,6 +171,7 @@ parts! {
         admission_checks: Vec<CheckState>,
         cluster_name: String,
         nominated_cluster_names: Vec<String>,
+        admitted_workloads: i64,
     }
 
     struct Admission {
@@ -226,9 +291,14 @@ impl Node {
             },
             is_multikueue: spec.controller_name == managed_by::MULTIKUEUE,
             inactive: inactive
-                .and_then(|active| Some((active.last_transition_time?, active.message.0.clone()))),
+                .and_then(|active| Some((active.last_transition_time?, active.message()))),
             is_stopped: !matches!(&*spec.stop_policy, "" | "None"),
+            admitted: status.admitted_workloads,
         }
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        !self.is_stopped && self.inactive.is_none()
     }
 }
 
@@ -240,7 +310,7 @@ impl Workload {
         let waiting = reserved.filter(|reserved| !is_true(reserved));
         let finished = find("Finished").filter(is_true);
         let evicted = find("Evicted").filter(is_true);
-        let assignments = status.admission.pod_set_assignments.into_iter();
+        let mut assignments = status.admission.pod_set_assignments.iter();
         Self {
             name: String::new(),
             created: None,
@@ -251,13 +321,14 @@ impl Workload {
                 .and_then(|reserved| reserved.last_transition_time),
             is_admitted: find("Admitted").is_some_and(|admitted| is_true(&admitted)),
             waits_since: waiting.and_then(|waiting| waiting.last_transition_time),
-            waits_for: waiting.map_or_else(String::new, |waiting| waiting.message.0.clone()),
+            waits_for: waiting.map_or_else(String::new, Condition::message),
+            fault: waiting.and_then(|waiting| QueueFault::find(&waiting.message)),
             finished: finished.and_then(|finished| {
                 Some((finished.last_transition_time?, finished.reason.clone()))
             }),
-            evicted: evicted.map(|evicted| evicted.message.0.clone()),
+            evicted: evicted.map(Condition::message),
             cluster_queue: status.admission.cluster_queue,
-            flavors: assignments.flat_map(|a| a.flavors.into_values()).collect(),
+            has_flavor: assignments.any(|assigned| !assigned.flavors.is_empty()),
             checks: status.admission_checks,
             cluster: status.cluster_name,
             nominated: status.nominated_cluster_names,

@@ -1,12 +1,14 @@
 //! The verdict on a workload of MultiKueue: follows it through the objects of Kueue.
 
+use std::cmp::Reverse;
+
 use chrono::TimeDelta;
-use managed_by::{QUEUE_NAME, queue_problem};
+use managed_by::{MULTIKUEUE, QUEUE_NAME, queue_problem};
 use serde_json::{Value, json};
 
 use super::StatusVerdict::{Contradicting, Healthy, Orphaned, Stalled, Unchecked};
 use super::kueue::{Kueue, Node, Workload};
-use super::object::StoredObject;
+use super::object::{PREBUILT_WORKLOAD, StoredObject};
 use super::time::duration;
 use super::{ClusterState, Limits, Link, StatusFinding};
 
@@ -46,6 +48,18 @@ pub(super) fn follow(
         }
         _ => finding,
     }
+}
+
+/// Finds a workload of another controller in a queue of MultiKueue, which rejects it, so that Kueue never resumes it.
+pub(super) fn rejected(object: &StoredObject, cluster: &ClusterState) -> Option<StatusFinding> {
+    object.delegated_to.as_ref()?;
+    let workload = cluster.kueue.as_ref()?.workload(object)?;
+    let message = workload.evicted.as_ref().filter(|_| !workload.is_active)?;
+    let action = format!(
+        "recreate {} in another queue, or for {MULTIKUEUE}",
+        object.argument
+    );
+    Some(StatusFinding::new(Stalled, "Deactivated", message).action(action))
 }
 
 fn workload_state(workload: &Workload) -> &'static str {
@@ -109,8 +123,19 @@ impl<'c> Queues<'c> {
             let Some(age) = age else {
                 return StatusFinding::new(Healthy, state, "new");
             };
-            let reason = format!("Kueue has created no Workload for it in {}", duration(age));
-            let action = "check that Kueue is running and manages this kind and namespace";
+            let age = duration(age);
+            let (reason, action) = match &object.prebuilt {
+                Some(prebuilt) => (
+                    format!("no Workload {prebuilt} for it in {age}, which its label names"),
+                    format!(
+                        "create Workload {prebuilt}, or recreate {name} without the label {PREBUILT_WORKLOAD}"
+                    ),
+                ),
+                None => (
+                    format!("Kueue has created no Workload for it in {age}"),
+                    "check that Kueue is running and manages this kind and namespace".to_owned(),
+                ),
+            };
             return StatusFinding::new(Orphaned, state, reason).action(action);
         };
         self.link("Workload", &workload.name, workload_state(workload));
@@ -122,8 +147,11 @@ impl<'c> Queues<'c> {
                 "its Workload finished {} ago ({outcome}), but its status shows no outcome",
                 duration(age)
             );
-            let command = self.kubectl("delete", name);
-            let action = format!("{command}, and recreate it with a longer TTL");
+            let action = match &**outcome {
+                "Succeeded" | "Failed" => "with a longer TTL",
+                _ => "to match its Workload",
+            };
+            let action = format!("{}, and recreate it {action}", self.kubectl("delete", name));
             return StatusFinding::new(Contradicting, state, reason).action(action);
         }
         if !workload.is_active {
@@ -142,12 +170,16 @@ impl<'c> Queues<'c> {
     /// Returns the command that puts the workload into a queue. Kueue accepts the label only on a suspended workload.
     fn label_command(&self) -> String {
         let namespace = &*self.object.object.namespace;
-        let mut usable = self.kueue.local_queues(namespace).filter(|(_, local)| {
+        let usable = self.kueue.local_queues(namespace).filter(|(_, local)| {
             let queue = local.next.first();
             let queue = queue.and_then(|name| self.node("ClusterQueue", name));
-            queue.is_some_and(|queue| self.kueue.multikueue_check(&queue.next).is_some())
+            local.is_usable()
+                && queue.is_some_and(|queue| {
+                    queue.is_usable() && self.kueue.multikueue_check(&queue.next).is_some()
+                })
         });
-        let queue = usable.next().map_or("QUEUE", |(name, _)| name);
+        let queue = usable.min_by_key(|(_, local)| Reverse(local.admitted));
+        let queue = queue.map_or("QUEUE", |(name, _)| name);
         let names = self.object.suspend_path.split('.').rev();
         let suspend = names.fold(json!(true), |value, name| json!({name: value}));
         let mut patch = json!({"metadata": {"labels": {QUEUE_NAME: queue}}});
@@ -273,26 +305,19 @@ impl<'c> Queues<'c> {
     }
 
     /// Returns a finding if Kueue never admits the Workload to its queue as both are.
-    ///
-    /// Source: the messages of scheduler.go and flavorassigner.go in Kueue 0.18.4. With `more needed`, it waits for quota in use.
     fn inadmissible(&self, queue: &str, workload: &Workload) -> Option<StatusFinding> {
-        let text = &*workload.waits_for;
-        let action = if text.contains("namespace doesn't match ClusterQueue selector") {
-            format!("correct the namespaceSelector of ClusterQueue {queue}, or use another queue")
-        } else if text.contains(" unavailable in ClusterQueue")
-            || text.contains(" > maximum capacity") && !text.contains(" more needed")
-        {
-            format!("add the resource to ClusterQueue {queue}, or request what it has")
-        } else {
-            return None;
+        let fault = workload.fault?;
+        self.limits
+            .age_of_evidence(workload.waits_since.or(workload.created))?;
+        let recreate = format!("recreate {} {}", self.object.argument, fault.recreate);
+        let action = match fault.for_queue {
+            "" => recreate,
+            correct => format!("{correct} ClusterQueue {queue}, or {recreate}"),
         };
-        let since = workload.waits_since.or(workload.created);
-        self.limits.age_of_evidence(since)?;
-        Some(StatusFinding::new(Stalled, "Queued", text).action(action))
+        Some(StatusFinding::new(Stalled, "Queued", &workload.waits_for).action(action))
     }
 
-    /// Returns the finding for a Workload without a MultiKueue check: its queue has none, or none for the flavors of its quota. Kueue
-    /// gives it quota, and takes the quota back when the timeout of `waitForPodsReady` has passed, again and again.
+    /// Returns the finding for a Workload without a MultiKueue check: its queue has none, or its pods need no flavor. Kueue gives it quota, and takes the quota back when the timeout of `waitForPodsReady` has passed, again and again.
     fn without_check(
         &self,
         queue: &str,
@@ -312,24 +337,19 @@ impl<'c> Queues<'c> {
         {
             return StatusFinding::new(Healthy, state, "new");
         }
-        let (missing, action) = if !has_queue_check {
-            let action =
-                format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
-            (queue_problem::no_multikueue_check(queue), action)
-        } else if workload.flavors.is_empty() {
+        // Kueue admits nothing to a queue with a check of MultiKueue for some flavors only.
+        if let Some(finding) = self.inactive(state, "ClusterQueue", queue) {
+            return finding;
+        }
+        let (missing, action) = if has_queue_check && !workload.has_flavor {
             (
                 format!("its pods request no resource of ClusterQueue {queue}"),
                 format!("recreate {} with resource requests", self.object.argument),
             )
         } else {
-            let flavors = workload.flavors.iter().map(|flavor| &**flavor);
-            let flavors = flavors.collect::<Vec<_>>().join(" and ");
-            (
-                format!("no MultiKueue check of ClusterQueue {queue} applies to flavor {flavors}"),
-                format!(
-                    "correct onFlavors of the check in ClusterQueue {queue}, or use another queue"
-                ),
-            )
+            let action =
+                format!("add a MultiKueue check to ClusterQueue {queue}, or use another queue");
+            (queue_problem::no_multikueue_check(queue), action)
         };
         let reason = match reserved {
             Some(time) => {
@@ -345,7 +365,12 @@ impl<'c> Queues<'c> {
     fn follow_check(&mut self, name: &str, queue: &str, workload: &'c Workload) -> StatusFinding {
         if !workload.cluster.is_empty() {
             let (worker, state) = (&*workload.cluster, "Running");
-            self.add("MultiKueueCluster", worker);
+            let age = self.limits.age_of_evidence(workload.reserved);
+            if self.add("MultiKueueCluster", worker) && age.is_some() {
+                let reason = format!("MultiKueueCluster {worker} does not exist");
+                let action = format!("create MultiKueueCluster {worker}");
+                return StatusFinding::new(Stalled, state, reason).action(action);
+            }
             let lost = self.inactive(state, "MultiKueueCluster", worker);
             return lost
                 .unwrap_or_else(|| StatusFinding::new(Healthy, state, format!("on {worker}")));

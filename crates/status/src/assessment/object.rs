@@ -16,6 +16,8 @@ use super::json::parts;
 /// Maximum time that a read of the cluster takes. Objects are younger than the time at which it began.
 const MAX_RUN: TimeDelta = TimeDelta::minutes(10);
 
+pub(super) const PREBUILT_WORKLOAD: &str = "kueue.x-k8s.io/prebuilt-workload-name";
+
 /// Facts about a stored workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredObject {
@@ -29,6 +31,8 @@ pub(crate) struct StoredObject {
     pub(crate) built_in: String,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) queue: Option<String>,
+    /// Name of the Workload that a user has created for it.
+    pub(crate) prebuilt: Option<String>,
     /// Name for kubectl: `jobs.batch/pi`.
     pub(crate) argument: String,
     /// Path of the field that suspends it, such as `spec.suspend`.
@@ -81,7 +85,7 @@ parts! {
         name: String,
         status: String,
         reason: String,
-        message: Message,
+        message: String,
         last_transition_time: Option<DateTime<Utc>>,
     }
 }
@@ -105,6 +109,13 @@ pub(super) fn shorten(text: String, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text,
+    }
+}
+
+impl Condition {
+    /// Returns the message without the end of a long one.
+    pub(super) fn message(&self) -> String {
+        shorten(self.message.clone(), MAX_MESSAGE)
     }
 }
 
@@ -157,14 +168,16 @@ impl StoredObject {
         let (status_writes, others): (Vec<_>, Vec<_>) =
             writes.partition(|fields| fields.subresource == "status");
         let status_writes = status_writes.into_iter().filter_map(|fields| {
+            // The API server stores at most 128 bytes of the name.
             let ManagedFields { manager, time, .. } = fields;
-            let manager = shorten(manager, MAX_MESSAGE);
             time.map(|time| StatusWrite { time, manager })
         });
         // The path of every kind begins with the spec.
         let suspend = state.suspend_path.strip_prefix("spec.").zip(spec);
         let is_suspended = suspend.and_then(|(path, spec)| at(&spec, path));
         let suspended = condition(&status.conditions, "Suspended");
+        let mut labels = metadata.labels;
+        let mut label = |name| labels.remove(name).filter(|value| !value.is_empty());
         Ok(Some(Self {
             object: object.full_name(""),
             uid: metadata.uid,
@@ -173,11 +186,8 @@ impl StoredObject {
             delegated_to: state.delegated_to.map(|name| Message::from(name).0),
             built_in: state.reserved_value.unwrap_or_default(),
             outcome: state.outcome,
-            queue: metadata
-                .labels
-                .get(managed_by::QUEUE_NAME)
-                .filter(|q| !q.is_empty())
-                .cloned(),
+            queue: label(managed_by::QUEUE_NAME),
+            prebuilt: label(PREBUILT_WORKLOAD),
             argument: format!("{resource}/{}", object.name()),
             suspend_path: state.suspend_path,
             is_suspended: is_suspended.unwrap_or(false),
