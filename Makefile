@@ -171,17 +171,18 @@ artifacthub: target/readme/README.md target/readme/pods/README.md # Write the Ar
 	@for package in artifacthub-pkg.yml pods/artifacthub-pkg.yml; do \
 		sed "/^displayName: /a createdAt: $$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" $$package > target/artifacthub/$$package; \
 	done
+	@tar -cf target/artifacthub.tar -C target artifacthub
 
-CHARTS ?= ghcr.io/managed-by-policy/charts
 ORAS := go run oras.land/oras/cmd/oras@v1.3.0
-.PHONY: chart push-artifacthub-metadata
+.PHONY: chart artifacthub-owner
 chart: # Package the chart for release, in target/chart (needs Helm)
 	@mkdir -p target/chart && cp LICENSE $(CHART) && { helm package $(CHART) --destination target/chart; status=$$?; rm $(CHART)/LICENSE; exit $$status; }
 
-push-artifacthub-metadata: # Push the Artifact Hub repository metadata to CHARTS (needs Go)
-	@mkdir -p target/push-artifacthub-metadata && cp .github/artifacthub-repo.yml target/push-artifacthub-metadata
-	cd target/push-artifacthub-metadata && $(ORAS) push $(ORAS_FLAGS) $(CHARTS)/managed-by-policy:artifacthub.io --config /dev/null:application/vnd.cncf.artifacthub.config.v1+yaml \
+artifacthub-owner: # Write the OCI artifact from which Artifact Hub reads the owner of the chart, to target/artifacthub-owner.tar (needs Go)
+	@rm -rf target/artifacthub-owner && mkdir -p target/artifacthub-owner && cp .github/artifacthub-repo.yml target/artifacthub-owner
+	cd target/artifacthub-owner && $(ORAS) push --oci-layout layout:artifacthub.io --config /dev/null:application/vnd.cncf.artifacthub.config.v1+yaml \
 		artifacthub-repo.yml:application/vnd.cncf.artifacthub.repository-metadata.layer.v1.yaml
+	tar -cf target/artifacthub-owner.tar -C target/artifacthub-owner/layout .
 
 # Tag to release.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -201,9 +202,10 @@ release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Rel
 	@if command -v buildah >/dev/null; then $(MAKE) --no-print-directory cli-archive cli-image IMAGE=localhost/managed-by; fi
 	@e2e/run kubewarden-release
 
-.PHONY: release-notes
-release-notes: # Print the changelog section for TAG
-	@awk '/^## /{in_section = index($$0, "## $(TAG:v%=%) (") == 1; next} in_section' CHANGELOG.md
+.PHONY: release-text
+release-text: # Write the changelog section for TAG, and the SBOM of the sources, to target/ (needs syft)
+	@awk '/^## /{in_section = index($$0, "## $(TAG:v%=%) (") == 1; next} in_section' CHANGELOG.md > target/release-notes.md
+	syft scan --output spdx-json=target/policy-sbom.spdx.json --source-name managed-by-policy --source-version "$$(git rev-parse HEAD)" --exclude './target/**' dir:.
 
 # Suites that `make e2e` runs by default. `soak` is excluded because it runs for at least ten minutes.
 E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue conformance status queues kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
@@ -263,7 +265,7 @@ cli-archive: setup # Build the release archive of the CLI for this host, with ma
 	@ls -l target/archive/$(CLI_ARCHIVE).tar.gz
 
 IMAGE ?= managed-by
-cli-image: # Build the multi-arch image IMAGE from the Linux archives in target/archive (needs buildah)
+cli-image: # Build the multi-arch image IMAGE, and target/image.tar, from the Linux archives in target/archive (needs buildah)
 	rm -rf target/image && mkdir -p target/image
 	if buildah manifest exists $(IMAGE); then buildah manifest rm $(IMAGE); fi
 	buildah manifest create $(IMAGE)
@@ -273,6 +275,7 @@ cli-image: # Build the multi-arch image IMAGE from the Linux archives in target/
 		mkdir target/image/$$arch && tar -xzf $$archive --strip-components 1 -C target/image/$$arch && \
 		buildah build --quiet --platform linux/$$arch --manifest $(IMAGE) --file crates/cli/Containerfile target/image || exit 1; \
 	done
+	rm -f target/image.tar && buildah manifest push --quiet --all $(IMAGE) oci-archive:target/image.tar
 
 krew-manifest: # Write the Krew manifest for the archives in target/archive
 	@set -e; manifest=target/archive/managed-by.yaml; sed 's/VERSION/$(VERSION)/g; /^#/d' crates/cli/krew.yml > $$manifest; \
@@ -288,9 +291,12 @@ bench-cli: setup ## Benchmark the CLI against jq and yq, and update docs/explana
 JS_GENERATOR := cargo run --quiet --package managed-by-js-generator --
 JS_SOURCES := $(shell find crates/js/src crates/offline/src -name '*.rs') crates/js/Cargo.toml crates/offline/Cargo.toml
 
-.PHONY: npm npm-test playground playground-test playground-build
+.PHONY: npm npm-archive npm-test playground playground-test playground-build
 npm: crates/js/npm/generated/managed_by.wasm crates/js/node_modules ## Build the npm package in target/npm (needs node)
 	node crates/js/npm/build.mjs
+
+npm-archive: npm # Pack the npm package in target/npm-archive
+	mkdir -p target/npm-archive && npm pack --silent --pack-destination target/npm-archive ./target/npm
 
 BUNDLERS := vite8 webpack5
 npm-test: npm target/expected.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)

@@ -9,10 +9,11 @@ export COSIGN_PASSWORD='' HOST GITHUB_OUTPUT=/dev/null
 workflow=$ROOT/.github/workflows/release.yml
 GITHUB_REF_NAME=v$(sed -n 's/^version = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
 export GITHUB_REF_NAME
-OCI_TARGET=$(sed -n "s,^  OCI_TARGET: ghcr.io/[^/]*,$HOST,p" "$workflow")
+OCI_TARGET=$(sed -n "s,^ *OCI_TARGET: ghcr.io/[^/]*,$HOST,p" "$workflow")
 IMAGE=$(sed -n "s,^ *IMAGE: ghcr.io/[^/]*,$HOST,p" "$workflow")
 CHARTS=$(sed -n "s,^ *CHARTS: ghcr.io/[^/]*,$HOST,p" "$workflow")
 export OCI_TARGET IMAGE CHARTS
+mkdir files && cd files
 
 # Create the CA, and a certificate for the signer like Fulcio's.
 repository=$(sed -n 's/^repository = "\(.*\)"$/\1/p' "$ROOT/Cargo.toml")
@@ -71,10 +72,10 @@ block() {
   sed -n '/^identity=/,/^$/p; /^# '"$1"'/,/^$/p' "$ROOT/.github/SECURITY.md" | sed "s,ghcr.io/[^/]*,$HOST,"
 }
 # Runs commands that must succeed: assert_accepted COMMANDS
-assert_accepted() { bash -ec "$1" &>output.txt || { echo "rejected: $1"; cat output.txt; exit 1; }; }
+assert_accepted() { bash -euo pipefail -c "$1" &>output.txt || { echo "rejected: $1"; cat output.txt; exit 1; }; }
 # Runs commands that must fail and print TEXT: assert_rejected COMMANDS TEXT
 assert_rejected() {
-  if bash -ec "$1" &>output.txt; then
+  if bash -euo pipefail -c "$1" &>output.txt; then
     echo "accepted: $1"
     exit 1
   fi
@@ -83,21 +84,21 @@ assert_rejected() {
 
 cp "$ROOT"/annotated-{policy,pods-policy,noop}.wasm .
 cp "$ROOT/Cargo.lock" policy-sbom.spdx.json
-mkdir -p target/chart && command helm package "$ROOT/charts/managed-by-policy" --destination target/chart
+command helm package "$ROOT/charts/managed-by-policy"
 modules=$(block 'Both modules')
 chart=$(block 'The chart')
 one_with_kwctl=$(block 'A module, with kwctl')
 sbom=$(block 'The SBOM')
 
-assert_accepted "UNSIGNED=1; $(step 'Push and sign')"
-assert_accepted 'kwctl push -o json annotated-noop.wasm "$IMAGE:$GITHUB_REF_NAME" | jq -r .immutable_ref | cut -d @ -f 2 >digest'
+assert_accepted "UNSIGNED=1; $(step 'Push and sign the modules')"
+assert_accepted 'kwctl push -o json annotated-noop.wasm "$IMAGE:$GITHUB_REF_NAME" | jq -r .immutable_ref | cut -d @ -f 2 >../digest'
 assert_rejected "$modules" 'no signatures found'
 assert_rejected "$one_with_kwctl" 'no signatures found'
 
-assert_accepted "$(step 'Push and sign')"
+assert_accepted "$(step 'Push and sign the modules')"
 assert_accepted "$(step 'Push and sign the chart')"
 assert_accepted "$(step 'Push and sign the image' | grep 'cosign sign')"
-assert_accepted "$(step 'Write and sign the SBOM' | grep 'cosign sign')"
+assert_accepted "$(step 'Sign the SBOM')"
 assert_accepted "$modules"
 assert_accepted "$chart"
 assert_accepted "$one_with_kwctl"

@@ -442,50 +442,40 @@ fn artifact_hub_packages_have_no_creation_time() {
     }
 }
 
-/// Each job has a timeout and explicit permissions. zizmor checks that actions are pinned to commits (`make lint`).
+/// Each job has a timeout and explicit permissions. A job that may write, sign or publish runs in an environment, and builds nothing: it runs no code of the
+/// project's dependencies. zizmor checks that actions are pinned to commits (`make lint`).
 #[test]
-fn workflow_jobs_have_timeouts_and_permissions() {
+fn workflow_jobs_that_may_write_build_nothing() {
+    const NO_BUILD: [&str; 3] = [
+        "cargo publish --locked --no-verify ",
+        "make --old-file=go/managedby/module.wasm go-tag ",
+        "npm publish --ignore-scripts --provenance ",
+    ];
+    let mut found = BTreeSet::new();
     for file in ["test.yml", "release.yml", "real.yml", "pages.yml"] {
         let workflow = &yaml(&format!(".github/workflows/{file}"))[0];
         assert_eq!(workflow["permissions"], json!({}), "{file}");
         for (name, job) in workflow["jobs"].as_object().unwrap() {
-            assert!(job["permissions"].is_object(), "{file}: {name}");
             assert!(job["timeout-minutes"].is_u64(), "{file}: {name}");
-        }
-    }
-}
-
-/// The release attests the build of both modules, their files, the chart, the archives and the image, and npm that of its package.
-#[test]
-fn releases_have_provenance() {
-    let workflow = &yaml(".github/workflows/release.yml")[0];
-    let mut subjects = Vec::new();
-    for (name, job) in workflow["jobs"].as_object().unwrap() {
-        for step in job["steps"].as_array().unwrap() {
-            let uses = step["uses"].as_str().unwrap_or_default();
-            if !uses.starts_with("actions/attest-build-provenance@") {
+            let mut permissions = job["permissions"].as_object().unwrap().values();
+            if permissions.all(|level| level == "read") {
                 continue;
             }
-            for permission in ["attestations", "id-token"] {
-                assert_eq!(job["permissions"][permission], "write", "{name}");
+            assert!(!job["environment"].is_null(), "{file}: {name}");
+            let steps = job["steps"].as_array().unwrap().iter();
+            for line in steps.flat_map(|step| step["run"].as_str().unwrap_or_default().lines()) {
+                let programs = ["cargo ", "go ", "make ", "npm ", "npx ", "pip "];
+                if programs
+                    .iter()
+                    .any(|program| line.trim().starts_with(program))
+                {
+                    let allowed = NO_BUILD
+                        .iter()
+                        .find(|start| line.trim().starts_with(**start));
+                    found.insert(*allowed.unwrap_or_else(|| panic!("{file}: {name}: {line}")));
+                }
             }
-            let with = &step["with"];
-            let subject = with.get("subject-name").unwrap_or(&with["subject-path"]);
-            subjects.push(subject.as_str().unwrap());
         }
     }
-    subjects.sort_unstable();
-    assert_eq!(
-        subjects,
-        [
-            "${{ env.CHARTS }}/managed-by-policy",
-            "${{ env.OCI_TARGET }}/managed-by-pods-policy",
-            "${{ env.OCI_TARGET }}/managed-by-policy",
-            "ghcr.io/managed-by-policy/managed-by",
-            "policy.wasm\npods-policy.wasm\n",
-            "target/archive/*.tar.gz",
-        ]
-    );
-    let npm = workflow["jobs"]["npm"].to_string();
-    assert!(npm.contains("publish --provenance"));
+    assert_eq!(found, BTreeSet::from(NO_BUILD));
 }

@@ -1,10 +1,10 @@
 //! Tests the integrations: the pre-commit hook, the steps of the GitHub Action, the CI recipes, and the installers.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use std::{env, fs};
 
 use managed_by_testing::root;
 use serde_json::Value;
@@ -127,7 +127,9 @@ static RELEASES: LazyLock<PathBuf> = LazyLock::new(|| {
     let packed = release.join(&name);
     fs::create_dir_all(&packed).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_managed-by"), packed.join("managed-by")).unwrap();
-    let script = "tar -czf $0.tar.gz $0 && shasum --algorithm 256 $0.tar.gz > $0.tar.gz.sha256";
+    // `gh` verifies attestations, which only GitHub has.
+    let script = "tar -czf $0.tar.gz $0 && shasum --algorithm 256 $0.tar.gz > $0.tar.gz.sha256 && \
+        printf '#!/bin/sh\n[ \"$1 $2 $3\" = \"attestation verify '$0'.tar.gz\" ]' > ../gh && chmod +x ../gh";
     let (code, text) = run(Command::new("sh")
         .args(["-c", script, &name])
         .current_dir(&release));
@@ -186,6 +188,7 @@ impl Action {
         fs::write(&script, step["run"].as_str().unwrap()).unwrap();
         let outputs = self.file("outputs");
         fs::write(&outputs, "").unwrap();
+        let path = format!("{}:{}", RELEASES.display(), env::var("PATH").unwrap());
         let mut bash = Command::new("bash");
         bash.args(["--noprofile", "--norc", "-eo", "pipefail"])
             .arg(&script)
@@ -193,7 +196,8 @@ impl Action {
             .env("RUNNER_OS", "Linux")
             .env("RUNNER_ARCH", "X64")
             .env("RUNNER_TEMP", self.file("temp"))
-            .env("GITHUB_OUTPUT", &outputs);
+            .env("GITHUB_OUTPUT", &outputs)
+            .env("PATH", path);
         for (name, value) in step["env"].as_object().unwrap() {
             let value = value.as_str().unwrap();
             let input = value.strip_prefix("${{ inputs.");
