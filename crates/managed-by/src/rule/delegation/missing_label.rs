@@ -1,10 +1,9 @@
 //! `delegation/missing-label`
 
-use super::Delegated;
-use crate::decode::Raw;
+use super::{Delegated, has_label, has_queue, workload_labels};
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::FieldError;
-use crate::kind::{FieldLocation, METADATA_LABELS, QUEUE_NAME};
+use crate::kind::{FieldLocation, QUEUE_NAME};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::settings::SettingsErrors;
 
@@ -29,20 +28,15 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     };
     let Delegated { controller, object } = delegated;
     let path = kind.workload_labels_path();
-    let labels = if path == Some(METADATA_LABELS) {
-        object.metadata.labels
-    } else {
-        let custom = object.custom.as_deref();
-        custom.and_then(|custom| custom.template_labels)
-    };
+    let labels = workload_labels(kind, object);
     let settings = context.settings;
     for label in settings.required_labels(controller)?.iter() {
-        if labels.is_some_and(|labels| has_label(labels, label)) || delegated.is_owned() {
+        if has_label(labels, label) || delegated.is_owned() {
             continue;
         }
         let mut hint = "";
         if label == QUEUE_NAME {
-            if settings.has_default_local_queue(&context.request.namespace)? {
+            if has_queue(context, labels)? {
                 continue;
             }
             hint = QUEUE_HINT;
@@ -59,10 +53,4 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         findings.push(error.with_short_detail(brief));
     }
     Ok(())
-}
-
-/// Returns true if labels contain a key with a value that is not empty.
-fn has_label(labels: Raw<'_>, key: &str) -> bool {
-    let value = labels.member(key).and_then(Raw::string);
-    value.is_some_and(|value| !value.is_empty())
 }

@@ -6,11 +6,13 @@ pub(crate) mod short_ttl;
 #[cfg(feature = "lookups")]
 pub(crate) mod unusable_queue;
 
-use crate::kind::FieldLocation;
+use crate::decode::Raw;
+use crate::kind::{FieldLocation, Kind, METADATA_LABELS, QUEUE_NAME};
 use crate::object::Object;
 use crate::object::pod::OwnerReference;
 use crate::request::Change;
 use crate::rule::Context;
+use crate::settings::SettingsErrors;
 
 /// Newly delegated workload, or template for delegated workloads.
 struct Delegated<'a> {
@@ -38,4 +40,29 @@ impl<'a> Delegated<'a> {
         let owners = self.object.metadata.owner_references;
         owners.is_some_and(|owners| !matches!(OwnerReference::controller_of(owners), Ok(None)))
     }
+}
+
+/// Returns the labels of a workload, or of the workloads that are created from a template. A declaration doesn't say where a template has them.
+pub(super) fn workload_labels<'a>(kind: &Kind<'_>, object: &Object<'a>) -> Option<Raw<'a>> {
+    if kind.is_declared || kind.workload_labels_path() == Some(METADATA_LABELS) {
+        object.metadata.labels
+    } else {
+        object.custom.as_deref()?.template_labels
+    }
+}
+
+/// Returns true if labels contain a key with a value that is not empty.
+fn has_label(labels: Option<Raw<'_>>, key: &str) -> bool {
+    let value = labels.and_then(|labels| labels.member(key));
+    let value = value.and_then(Raw::string);
+    value.is_some_and(|value| !value.is_empty())
+}
+
+/// Returns true if a workload with the labels has a queue in Kueue.
+pub(super) fn has_queue(
+    context: &Context<'_>,
+    labels: Option<Raw<'_>>,
+) -> Result<bool, SettingsErrors> {
+    let namespace = &context.request.namespace;
+    Ok(has_label(labels, QUEUE_NAME) || context.settings.has_default_local_queue(namespace)?)
 }

@@ -4,9 +4,10 @@ use crate::description::{Rule, RuleCategory};
 use crate::finding::FieldError;
 use crate::kind::{FieldLocation, MULTIKUEUE, Reconciler};
 use crate::request::Change;
+use crate::rule::delegation::{has_queue, workload_labels};
 use crate::rule::status_writer::is_listed;
 use crate::rule::{Check, CheckFn, Context, Findings, in_namespace, owner, with_article};
-use crate::settings::{Delegation, Role, SettingsErrors};
+use crate::settings::{Delegation, SettingsErrors};
 use crate::upstream::go;
 
 pub(crate) static RULE: Check = Check::new(
@@ -31,7 +32,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     let kind = context.kind.workload_kind();
     let namespace = &*context.request.namespace;
     let object = context.change.object();
-    let labels = object.metadata.labels;
+    let labels = workload_labels(context.kind, object);
     let (entry, delegation) = context.settings.delegation(namespace, labels)?;
     let is_template = context.kind.location != FieldLocation::Workload;
     let (verb, hint) = match (delegation, new) {
@@ -39,24 +40,42 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
             ("must not", "omit the field".to_owned())
         }
         (Delegation::Required, Reconciler::BuiltIn) if context.kind.can_require_delegation => {
+            let settings = context.settings;
+            let mut names = settings.controllers_for(kind, namespace)?;
+            if !settings.has_allow_list() {
+                names.push(MULTIKUEUE.into());
+            }
+            // Kueue's webhook delegates workloads with a queue before this policy evaluates them.
+            let is_queued = is_template
+                && !context.kind.is_declared
+                && names.iter().any(|name| name == MULTIKUEUE)
+                && has_queue(context, labels)?;
             let owner = owner::workload(context, object)?.map(|owner| owner.kind);
-            let hint = match owner {
-                Some(owner) if is_controller_of(context, &owner)? => return Ok(()),
-                Some(owner) => format!(
-                    "{}; if this user is the controller of {owner}s, list it in builtin_status_writers.{owner}",
-                    delegation_hint(context, kind, namespace)?
-                ),
-                None => delegation_hint(context, kind, namespace)?,
+            if is_queued || is_controller_of(context, owner.as_deref())? {
+                return Ok(());
+            }
+            let mut hint = match names
+                .iter()
+                .find(|name| context.kind.constraint.accepts(name))
+            {
+                Some(name) => format!("for example to {}", go::quote(name)),
+                None => {
+                    "but the settings list no controller for this kind and namespace".to_owned()
+                }
             };
+            if let Some(owner) = owner {
+                hint += "; if this user is the controller of ";
+                hint += &owner;
+                hint += "s, list it in builtin_status_writers.";
+                hint += &owner;
+            }
             ("must", hint)
         }
         _ => return Ok(()),
     };
-    let reason = match (entry, context.settings.role()) {
-        (Some(index), _) => format!("namespaces[{index}] of the settings"),
-        (None, Role::Hybrid) => "role hybrid".to_owned(),
-        (None, Role::Management) => "role management".to_owned(),
-        (None, Role::Worker) => "role worker".to_owned(),
+    let reason = match entry {
+        Some(index) => format!("namespaces[{index}] of the settings"),
+        None => format!("role {}", context.settings.role().as_str()),
     };
     let brief = format!(
         "{}{} {verb} be delegated ({reason})",
@@ -64,14 +83,11 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         in_namespace(namespace)
     );
     if is_template && delegation == Delegation::Required {
-        // A webhook may still set the field of workloads created from the template.
+        // Another webhook may still set the field of workloads created from the template.
         let detail = format!(
-            "each {kind} created from this template is denied unless a webhook sets the field: {brief}"
-        );
-        let brief = format!(
             "each {kind} created from this template is denied unless a webhook sets the field ({reason})"
         );
-        findings.warn(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
+        findings.warn(FieldError::forbidden(context.path(), detail));
         return Ok(());
     }
     let detail = format!("{brief}, {hint}");
@@ -79,24 +95,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     Ok(())
 }
 
-fn delegation_hint(
-    context: &Context<'_>,
-    kind: &str,
-    namespace: &str,
-) -> Result<String, SettingsErrors> {
-    let names = context.settings.controllers_for(kind, namespace)?;
-    let is_accepted = |name: &&str| context.kind.constraint.accepts(name);
-    let listed = names.iter().map(|name| &**name).find(is_accepted);
-    let unlisted = (!context.settings.has_allow_list()).then_some(MULTIKUEUE);
-    Ok(match listed.or(unlisted) {
-        Some(name) => format!("for example to {}", go::quote(name)),
-        None => "but the settings list no controller for this kind and namespace".to_owned(),
-    })
-}
-
 /// Returns true if the user is a listed status writer of a kind, and so may create its children. Children need not be delegated,
 /// because the rule already checked their owner.
-fn is_controller_of(context: &Context<'_>, kind: &str) -> Result<bool, SettingsErrors> {
+fn is_controller_of(context: &Context<'_>, kind: Option<&str>) -> Result<bool, SettingsErrors> {
+    let Some(kind) = kind else { return Ok(false) };
     let (settings, user) = (context.settings, &context.request.user);
     if let Some(writers) = settings.builtin_writers(kind)?
         && is_listed(user, &writers)
