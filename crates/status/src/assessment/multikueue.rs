@@ -54,7 +54,10 @@ pub(super) fn follow(
 pub(super) fn rejected(object: &StoredObject, cluster: &ClusterState) -> Option<StatusFinding> {
     object.delegated_to.as_ref()?;
     let workload = cluster.kueue.as_ref()?.workload(object)?;
-    let message = workload.evicted.as_ref().filter(|_| !workload.is_active)?;
+    let message = workload.evicted.as_ref()?;
+    if workload.is_active || !message.contains("managedBy") {
+        return None;
+    }
     let action = format!(
         "recreate {} in another queue, or for {MULTIKUEUE}",
         object.argument
@@ -317,7 +320,8 @@ impl<'c> Queues<'c> {
         Some(StatusFinding::new(Stalled, "Queued", &workload.waits_for).action(action))
     }
 
-    /// Returns the finding for a Workload without a MultiKueue check: its queue has none, or its pods need no flavor. Kueue gives it quota, and takes the quota back when the timeout of `waitForPodsReady` has passed, again and again.
+    /// Returns the finding for a Workload without a MultiKueue check: its queue has none, or its pods need no flavor. Kueue gives it
+    /// quota, and takes the quota back when the timeout of `waitForPodsReady` has passed, again and again.
     fn without_check(
         &self,
         queue: &str,
