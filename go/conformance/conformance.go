@@ -376,6 +376,9 @@ func (s *suite) report(ctx context.Context, records, watched []record, recording
 		testReport.fail(s.errors[test.name])
 		for _, job := range test.jobs {
 			testReport.fail(job.check(o, watched))
+			if job.foreign == unset && !job.isDelegated && o.Controller != "" {
+				testReport.fail(s.checkUsers(job, records))
+			}
 		}
 		report.Tests = append(report.Tests, testReport)
 	}

@@ -47,6 +47,7 @@ func (j *job) check(o *Options, watched []record) []Finding {
 	var specs []map[string]any
 	var end time.Time
 	var old batchv1.Job
+	var given metav1.ObjectMeta
 	suspended, parallelism := 0, int32(1)
 	if j.spec.Parallelism != nil {
 		parallelism = *j.spec.Parallelism
@@ -70,7 +71,7 @@ func (j *job) check(o *Options, watched []record) []Finding {
 			continue
 		}
 		if specs == nil {
-			specs, old.ObjectMeta = j.specs(event.Object.Spec), job.ObjectMeta
+			specs, given, old.ObjectMeta = j.specs(event.Object.Spec), job.ObjectMeta, job.ObjectMeta
 		}
 		statusChanged := !reflect.DeepEqual(job.Status, old.Status)
 		switch {
@@ -81,6 +82,9 @@ func (j *job) check(o *Options, watched []record) []Finding {
 		case j.foreign != "":
 		case isFinished(&old) && statusChanged:
 			add("late", "the status changed after the end of the Job")
+		}
+		if j.foreign == "" && !(keeps(job.Labels, given.Labels) && keeps(job.Annotations, given.Annotations)) {
+			add("metadata", "a label or an annotation of the user was changed or removed")
 		}
 		if !slices.ContainsFunc(specs, func(spec map[string]any) bool { return reflect.DeepEqual(spec, constant(event.Object.Spec)) }) {
 			add("spec", "the spec changed, but the user did not change it")
@@ -171,6 +175,35 @@ func constant(spec map[string]any) map[string]any {
 // metadata returns the metadata that the writer of an object chooses.
 func metadata(job *batchv1.Job) []any {
 	return []any{job.Labels, job.Annotations, job.Finalizers, job.OwnerReferences}
+}
+
+// keeps returns true if all given labels or annotations are the same.
+func keeps(all, given map[string]string) bool {
+	for key, value := range given {
+		if current, found := all[key]; !found || current != value {
+			return false
+		}
+	}
+	return true
+}
+
+// checkUsers returns a finding for each user who wrote the status of a Job without managedBy, and that of a Job of the controller.
+func (s *suite) checkUsers(unset *job, records []record) []Finding {
+	var findings []Finding
+	for _, write := range records {
+		if !write.isStatus || write.object != unset.object {
+			continue
+		}
+		ran := func(other record) bool {
+			job := s.byObject[other.object]
+			return other.isStatus && other.user == write.user && job != nil && job.foreign == ""
+		}
+		finding := Finding{Type: "foreign", Job: unset.name, Message: fmt.Sprintf("the controller's user %s wrote the status, although the Job %s", write.user, unset.foreign)}
+		if slices.ContainsFunc(records, ran) && !slices.Contains(findings, finding) {
+			findings = append(findings, finding)
+		}
+	}
+	return findings
 }
 
 // isBuiltin returns true if only the built-in Job controller wrote the status.

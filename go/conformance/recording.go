@@ -49,6 +49,9 @@ type record struct {
 	accepted bool
 	// at is when an event of a watch arrived.
 	at time.Time
+	// user wrote it, and isStatus is true for a write of the status, in an audit log.
+	user     string
+	isStatus bool
 }
 
 // countAccepted returns the number of accepted writes.
@@ -102,7 +105,7 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 				// The object comes from JSON.
 				line, _ := json.Marshal(map[string]any{"type": event.Type, "object": object})
 				isWrite := event.Type != watch.Deleted && object.GetDeletionTimestamp() == nil
-				records = append(records, record{object.GetName(), line, isWrite, time.Now()})
+				records = append(records, record{object: object.GetName(), line: line, accepted: isWrite, at: time.Now()})
 			}
 		}
 	}()
@@ -131,7 +134,8 @@ func readAuditLog(path, namespace string, own *ownRequests) ([]record, error) {
 		}
 		var event struct {
 			AuditID, Stage string
-			ObjectRef      struct{ Resource, Namespace, Name, APIGroup string }
+			User           struct{ Username string }
+			ObjectRef      struct{ Resource, Subresource, Namespace, Name, APIGroup string }
 			ResponseStatus struct{ Code int }
 		}
 		// Other lines are not about Jobs.
@@ -141,7 +145,10 @@ func readAuditLog(path, namespace string, own *ownRequests) ([]record, error) {
 		}
 		_, isOwn := own.ids.Load(event.AuditID)
 		if accepted := event.ResponseStatus.Code < 300; accepted || !isOwn {
-			records = append(records, record{object: object.Name, line: bytes.TrimSuffix(line, []byte("\n")), accepted: accepted && event.Stage == "ResponseComplete"})
+			records = append(records, record{
+				object: object.Name, line: bytes.TrimSuffix(line, []byte("\n")), accepted: accepted && event.Stage == "ResponseComplete",
+				user: event.User.Username, isStatus: object.Subresource == "status",
+			})
 		}
 	}
 }

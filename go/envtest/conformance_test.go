@@ -53,7 +53,7 @@ func TestConformanceSuite(t *testing.T) {
 			go controller.start(t.Context())
 			report, _, err := conformance.Run(t.Context(), conformance.Options{
 				Config: server.config, Namespace: member.name, Controller: controllerName, AuditLog: auditLog, Program: program, Seed: 1,
-				Timeout: 25 * time.Second, Log: t.Logf,
+				Labels: map[string]string{"acme.io/queue": "default"}, Timeout: 25 * time.Second, Log: t.Logf,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -19,7 +19,8 @@ const controllerName = "acme.io/population"
 
 // controller runs the pods of a Job one after the other, as processes of its own machine. As it is, it conforms to the profile Core.
 type controller struct {
-	jobs batchclient.JobInterface
+	jobs    batchclient.JobInterface
+	manager string
 	// owns returns true for the Jobs to run, pod runs one and returns whether it succeeded, and put writes a status.
 	owns func(*batchv1.Job) bool
 	pod  func(context.Context, *batchv1.Job) bool
@@ -84,6 +85,11 @@ var population = []member{
 	{"runs-all-jobs", func(c *controller) { c.owns = func(*batchv1.Job) bool { return true } }, []string{
 		"the Job names another controller", "the Job has no managedBy",
 	}},
+	{"built-in-manager", func(c *controller) {
+		c.manager = "kube-controller-manager"
+		c.owns = func(*batchv1.Job) bool { return true }
+	}, []string{"the Job names another controller", "wrote the status, although the Job has no managedBy"}},
+	{"removes-labels", patches(`{"metadata":{"labels":null}}`), []string{"metadata  a label or an annotation"}},
 	{"labels-foreign-jobs", func(c *controller) {
 		c.owns = func(job *batchv1.Job) bool {
 			if !c.isDelegated(job) {
@@ -217,7 +223,7 @@ func (c *controller) update(ctx context.Context, job *batchv1.Job, status batchv
 		return err
 	}
 	stored.Status = *status.DeepCopy()
-	_, err = c.jobs.UpdateStatus(ctx, stored, metav1.UpdateOptions{})
+	_, err = c.jobs.UpdateStatus(ctx, stored, metav1.UpdateOptions{FieldManager: c.manager})
 	return err
 }
 
