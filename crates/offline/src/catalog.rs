@@ -8,9 +8,9 @@ use serde_json::Value;
 
 /// A rule.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Rule"))]
 #[serde(rename_all = "camelCase")]
-pub struct Rule {
+pub struct RuleEntry {
     /// Stable id in settings and messages: `managed-by/immutable`.
     #[cfg_attr(feature = "package", ts(type = "RuleId"))]
     pub id: &'static str,
@@ -36,7 +36,7 @@ pub struct Rule {
 pub struct RulePage {
     /// The rule.
     #[serde(flatten)]
-    pub rule: Rule,
+    pub rule: RuleEntry,
     /// `releases` as text: `1.31 to 1.37`.
     pub release_range: String,
     /// Description of the check and its reason.
@@ -57,15 +57,15 @@ pub struct RulePage {
     /// Address of the page.
     pub page: String,
     /// Example of an accepted request.
-    pub accepted: Example,
+    pub accepted: RuleExample,
     /// Example of a rejected request.
-    pub rejected: Example,
+    pub rejected: RuleExample,
 }
 
 /// A request with its settings.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
-pub struct Example {
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Example"))]
+pub struct RuleExample {
     /// Settings of the policy.
     #[cfg_attr(feature = "package", ts(type = "Settings"))]
     pub settings: Value,
@@ -76,10 +76,10 @@ pub struct Example {
 
 /// A kind with a `managedBy` field. A kind whose versions differ has several entries.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "package", derive(ts_rs::TS))]
+#[cfg_attr(feature = "package", derive(ts_rs::TS), ts(rename = "Kind"))]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
-pub struct Kind {
+pub struct KindEntry {
     /// API group.
     pub group: &'static str,
     /// Served versions.
@@ -132,7 +132,7 @@ impl RulePage {
             RuleSource::Policy { .. } => (None, None),
         };
         Ok(Self {
-            rule: Rule {
+            rule: RuleEntry {
                 id: rule.id(),
                 title: docs.title,
                 enforcement: rule.default_enforcement().as_str(),
@@ -161,14 +161,14 @@ pub fn releases_with(rule: &managed_by::Rule) -> ReleaseSet {
         .collect()
 }
 
-fn example(example: managed_by::Example) -> serde_json::Result<Example> {
-    Ok(Example {
+fn example(example: managed_by::Example) -> serde_json::Result<RuleExample> {
+    Ok(RuleExample {
         settings: serde_json::from_str(example.settings)?,
         request: serde_json::from_str(example.request)?,
     })
 }
 
-impl From<&managed_by::Kind<'static>> for Kind {
+impl From<&managed_by::Kind<'static>> for KindEntry {
     fn from(kind: &managed_by::Kind<'static>) -> Self {
         let docs = kind.docs();
         Self {

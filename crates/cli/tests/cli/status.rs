@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use managed_by_testing::cluster::{Cluster, LEASES, Write};
+use managed_by_testing::root;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -67,6 +68,22 @@ fn all_formats_show_all_pages() {
     assert!(wide.contains("kubectl patch -n team-mk jobs.batch/a-noqueue --type=merge -p '{"));
     let markdown = run(&cluster, &["-A", "-o", "markdown"]).out;
     assert_eq!(markdown.matches("| `Job team-mk/").count(), 5);
+}
+
+#[test]
+fn the_page_shows_the_output() {
+    let page = fs::read_to_string(root("docs/tasks/find-orphans.md")).unwrap();
+    let cluster = Cluster::recorded();
+    let blocks: Vec<_> = page.split("   $ managed-by status ").skip(1).collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        let (args, rest) = block.split_once('\n').unwrap();
+        let (shown, _) = rest.split_once("   ```").unwrap();
+        let RunOutput { out, err, .. } = run(&cluster, &args.split(' ').collect::<Vec<_>>());
+        let lines = out.lines().chain(err.lines());
+        let printed: String = lines.map(|line| format!("   {line}\n")).collect();
+        assert_eq!(shown, printed, "{args}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use managed_by_js::{
     SettingsVerdict, TextError,
 };
 use managed_by_offline::SkipReason;
-use managed_by_offline::catalog::{Example, Kind, Rule, RulePage};
+use managed_by_offline::catalog::{KindEntry, RuleEntry, RuleExample, RulePage};
 use managed_by_offline::replay::{ObjectRef, RecordPosition, Tally, TallyRow, TallyRowKey};
 use serde_json::{Value, json};
 use ts_rs::{Config, TS};
@@ -57,7 +57,7 @@ fn catalog() -> Result<Value> {
     let schema = fs::read_to_string(root("docs/settings.schema.json"))?;
     let schema: Value = serde_json::from_str(&schema)?;
     let rules: Result<Vec<_>, _> = rules().iter().map(|rule| RulePage::new(rule)).collect();
-    let kinds = kinds().iter().map(|kind| Kind::from(*kind));
+    let kinds = kinds().iter().map(|kind| KindEntry::from(*kind));
     let releases = Release::ALL.iter();
     let releases =
         releases.map(|release| (release.as_str(), ReleaseSet::from(*release).to_string()));
@@ -100,7 +100,7 @@ fn typescript_types() -> Result<String> {
         TallyRow,
         TallyRowKey
     );
-    add!(Rule, RulePage, Example, Kind);
+    add!(RuleEntry, RulePage, RuleExample, KindEntry);
     let ids = rules().iter().map(|rule| rule.id());
     writeln!(text, "\n/** The id of a rule. */\n{}", union("RuleId", ids))?;
     Ok(text)

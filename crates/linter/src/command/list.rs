@@ -6,7 +6,7 @@ use managed_by::{Kind, ReleaseSet, Rule, kinds as all_kinds, rules as all_rules}
 use managed_by_console::exit::{CliError, ExitStatus};
 use managed_by_console::table::table;
 use managed_by_console::value::suggestion;
-use managed_by_offline::catalog::{self, RulePage, releases_with};
+use managed_by_offline::catalog::{KindEntry, RulePage, releases_with};
 use serde_json::json;
 
 use crate::args::ListOutput;
@@ -91,7 +91,7 @@ pub fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
     if output == ListOutput::Json {
         let kinds: Vec<_> = all_kinds()
             .iter()
-            .map(|kind| catalog::Kind::from(*kind))
+            .map(|kind| KindEntry::from(*kind))
             .collect();
         writeln!(out, "{:#}", json!(kinds))?;
         return Ok(ExitStatus::Accepted);
