@@ -52,7 +52,7 @@ rendered_rules() {
   wait_for_policy cluster
   job pi "$delegated" | as_ana create -f -
   assert_fails_with 'the server rejected our request' dry_run <<<"$(nested_job deep 121 "$delegated")"
-  assert_fails_with 'must be delegated' dry_run <<<"$(job pi)"
+  assert_fails_with 'must name an external controller' dry_run <<<"$(job pi)"
   # CEL accepts this Job, and PolicyServer denies it with code 400.
   named Ignore
   LIMIT=20 retry eval 'nested_job deep 121 "$delegated" | dry_run'

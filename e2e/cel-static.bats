@@ -38,7 +38,7 @@ denied() { [[ $(post "${@:2}") == *"$BY_FILE"*"$1"* ]]; }
 created() { [ "$(post "$@")" = Job ]; }
 
 @test "a Job that is not delegated is denied, and a delegated one is created" {
-  denied 'must be delegated'
+  denied 'must name an external controller'
   created "$DELEGATED"
 }
 
@@ -62,23 +62,23 @@ created() { [ "$(post "$@")" = Job ]; }
 
 @test "a changed file takes effect without a restart" {
   render --set role=worker | replace
-  LIMIT=10 retry denied 'must not be delegated (role worker)' "$DELEGATED"
+  LIMIT=10 retry denied 'must not name an external controller (role worker)' "$DELEGATED"
   render --set mode=monitor | replace
   LIMIT=10 retry created
   render | replace
-  LIMIT=10 retry denied 'must be delegated'
+  LIMIT=10 retry denied 'must name an external controller'
 }
 
 @test "with an invalid file, the last policies stay active, but a restarted API server exits" {
   echo 'kind: Typo' | replace
   retry eval "kubectl get --raw /metrics | grep '^apiserver_manifest_admission_config_controller_automatic_reloads_total{.*plugin=\"ValidatingAdmissionPolicy\",status=\"failure\"} [1-9]'"
   grep 'reloading manifest config' "$RUN/cluster/kube-apiserver.log"
-  denied 'must be delegated'
+  denied 'must name an external controller'
   restart cluster/kube-apiserver
   exited() { ! running cluster/kube-apiserver; }
   LIMIT=30 retry exited
   grep -F 'failed to load static policy manifests from' "$RUN/cluster/kube-apiserver.log"
   render | replace
   restart cluster/kube-apiserver
-  LIMIT=60 retry denied 'must be delegated'
+  LIMIT=60 retry denied 'must name an external controller'
 }

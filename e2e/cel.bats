@@ -51,9 +51,9 @@ webhooks:
 }
 
 @test "a Job that is not delegated is denied, except in Kueue's namespace and for exempt users" {
-  denied 'must be delegated (role management), allowed: kueue.x-k8s.io/multikueue [managed-by/delegation]' as_ana create -f - <<<"$(job plain 'suspend: true')"
+  denied 'must name an external controller (role management), allowed: kueue.x-k8s.io/multikueue [managed-by/delegation]' as_ana create -f - <<<"$(job plain 'suspend: true')"
   assert_no_warning as_ana create -n kueue-system -f - <<<"$(job plain 'suspend: true')"
-  denied 'must not be delegated (namespaces of the settings)' as_ana create -n kueue-system -f - <<<"$(job delegated "$DELEGATED")"
+  denied 'must not name an external controller (namespaces of the settings)' as_ana create -n kueue-system -f - <<<"$(job delegated "$DELEGATED")"
   run kubectl create -f - <<<"$(job plain 'suspend: true')"
   [ "$status" -eq 0 ] && [[ $output == *Warning:*managed-by/delegation* ]]
 }
@@ -96,7 +96,7 @@ cpu() { awk '{print $14 + $15}' "/proc/$(<"$RUN/cluster/kube-apiserver.pid")/sta
   for spec in x 5 true; do
     appwrapper scalar | sed "s/spec: {}/spec: $spec/" >"$BATS_TEST_TMPDIR/scalar.yml"
     assert_no_warning as_ana create --dry-run=server -n kueue-system -f "$BATS_TEST_TMPDIR/scalar.yml"
-    denied 'must be delegated' as_ana create --dry-run=server -f "$BATS_TEST_TMPDIR/scalar.yml"
+    denied 'must name an external controller' as_ana create --dry-run=server -f "$BATS_TEST_TMPDIR/scalar.yml"
     denied 'field is immutable' as_ana patch appwrapper pi --dry-run=server --type=merge -p "spec: $spec"
   done
   sed "s/spec: true/spec: []/" "$BATS_TEST_TMPDIR/scalar.yml" >"$BATS_TEST_TMPDIR/list.yml"
@@ -128,7 +128,7 @@ cpu() { awk '{print $14 + $15}' "/proc/$(<"$RUN/cluster/kube-apiserver.pid")/sta
   LIMIT=5 retry eval 'job hybrid "suspend: true" | as_ana create -f -'
   assert_prints 'Warning: Validation failed for ValidatingAdmissionPolicy '"'managed-by-warn'" as_ana create -f - <<<"$(job warned 'managedBy: acme.io/x, suspend: true')"
   apply_cel_policies cluster management --set role=worker
-  LIMIT=5 retry assert_fails_with 'must not be delegated (role worker)' dry_run
+  LIMIT=5 retry assert_fails_with 'must not name an external controller (role worker)' dry_run
 }
 
 @test "mode monitor warns, and denies nothing" {

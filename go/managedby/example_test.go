@@ -69,7 +69,7 @@ func ExamplePolicy_Review() {
 	fmt.Println(verdict.Message)
 	// Output:
 	// false 422
-	// Job.batch "pi" is invalid: spec.managedBy: Unsupported value: "kueue.x-k8s.io/multiqueue": did you mean "kueue.x-k8s.io/multikueue"? allowed for Jobs in namespace "team-a": "kueue.x-k8s.io/multikueue" [managed-by/allowed]
+	// Job.batch "pi" is invalid: spec.managedBy: Unsupported value: "kueue.x-k8s.io/multiqueue": allowed for Jobs in namespace "team-a": "kueue.x-k8s.io/multikueue"; did you mean "kueue.x-k8s.io/multikueue"? [managed-by/allowed]
 }
 
 // An unstructured object: a JobSet fails after it has completed.

@@ -53,7 +53,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     let suggestion = nearest_name(value, names.iter().map(|n| &**n));
     if let Some(suggestion) = suggestion {
         brief = did_you_mean(suggestion);
-        detail = format!("{brief} {detail}");
+        detail = format!("{detail}; {brief}");
     }
     let value = BadValue::String(value.into());
     let mut error =

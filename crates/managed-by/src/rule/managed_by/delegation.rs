@@ -37,7 +37,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
     let is_template = context.kind.location != FieldLocation::Workload;
     let (verb, hint) = match (delegation, new) {
         (Delegation::Forbidden, Reconciler::Delegated(_)) => {
-            ("must not", "omit the field".to_owned())
+            ("must not", "; remove the field".to_owned())
         }
         (Delegation::Required, Reconciler::BuiltIn) if context.kind.can_require_delegation => {
             let settings = context.settings;
@@ -58,9 +58,12 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
                 .iter()
                 .find(|name| context.kind.constraint.accepts(name))
             {
-                Some(name) => format!("for example to {}", go::quote(name)),
+                Some(name) => format!(
+                    ", for example {}, or ask an admin for an exception",
+                    go::quote(name)
+                ),
                 None => {
-                    "but the settings list no controller for this kind and namespace".to_owned()
+                    ", but the settings list no controller for this kind and namespace".to_owned()
                 }
             };
             if let Some(owner) = owner {
@@ -78,7 +81,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         None => format!("role {}", context.settings.role().as_str()),
     };
     let brief = format!(
-        "{}{} {verb} be delegated ({reason})",
+        "{}{} {verb} name an external controller ({reason})",
         with_article(kind),
         in_namespace(namespace)
     );
@@ -90,7 +93,7 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
         findings.warn(FieldError::forbidden(context.path(), detail));
         return Ok(());
     }
-    let detail = format!("{brief}, {hint}");
+    let detail = format!("{brief}{hint}");
     findings.push(FieldError::forbidden(context.path(), detail).with_short_detail(brief));
     Ok(())
 }
