@@ -67,10 +67,10 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), S
                 }
             };
             if let Some(owner) = owner {
-                hint += "; if this user is the controller of ";
-                hint += &owner;
-                hint += "s, list it in builtin_status_writers.";
-                hint += &owner;
+                hint.push_str("; if this user is the controller of ");
+                hint.push_str(&owner);
+                hint.push_str("s, list it in builtin_status_writers.");
+                hint.push_str(&owner);
             }
             ("must", hint)
         }
