@@ -401,7 +401,7 @@ fn versions_match() {
         ("docs/tasks/check-in-ci.md", "rev: v", ""),
         ("docs/tasks/check-in-ci.md", "$RELEASES/v", "/$ARCHIVE"),
         ("docs/tasks/check-in-ci.md", "ARCHIVE: managed-by-", "-x86"),
-        ("docs/reference/cli.md", "/releases/download/v", ""),
+        ("docs/reference/cli.md", "gh release download v", " "),
         ("docs/reference/cli.md", "/managed-by:v", ""),
         (
             "policy-metadata.yml",

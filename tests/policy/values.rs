@@ -30,6 +30,26 @@ fn settings(manifests: &str) -> Vec<Value> {
     settings.collect()
 }
 
+/// Replaces a random part of one of the values: by null, by a value of another type, or by one that is too long or occurs twice.
+fn corrupt<'a>(generator: &mut Generator, values: impl Iterator<Item = &'a mut Value>) {
+    let mut values: Vec<_> = values.collect();
+    let indices: Vec<_> = (0..values.len()).collect();
+    if indices.is_empty() {
+        return;
+    }
+    let value = values.swap_remove(*generator.one_of(&indices));
+    let descends = *generator.one_of(&[true, true, false]);
+    match value {
+        Value::Object(members) if descends => corrupt(generator, members.values_mut()),
+        Value::Array(items) if descends => corrupt(generator, items.iter_mut()),
+        _ => {
+            let long = "x".repeat(300);
+            let odd = json!([null, null, "", 0, -1, 1.5, true, [], {}, long, "a b", "-a", "é", ["a", "a"], [null], {"a": null}, {"": ""}]);
+            value.clone_from(generator.one_of(odd.as_array().unwrap()));
+        }
+    }
+}
+
 /// `VALUES` is the number of random values, and `SEED` the first seed. `PROBLEMS=1` prints the number of values for each of Helm's errors.
 #[test]
 #[expect(clippy::print_stdout, reason = "the result of a random run")]
@@ -41,6 +61,9 @@ fn helm_accepts_only_valid_settings() {
         let mut generator = Generator::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut values = generator.derive(&grammar);
         values.as_object_mut().unwrap().remove("pools");
+        if *generator.one_of(&[true, false]) {
+            corrupt(&mut generator, values.as_object_mut().unwrap().values_mut());
+        }
         let cluster = *generator.one_of(&["offline", "all-projects"]);
         let rendered = chart::render(cluster, "", &values).unwrap()?;
         let problem = match &rendered {
@@ -146,41 +169,53 @@ fn helm_accepts_the_values_in_the_pages() {
 }
 
 /// A stand-in for the decision of Kubewarden 1.38, from its documentation: it deploys an `AdmissionPolicy` if an item of the list has each rule's group and
-/// resource, without the subresource.
+/// resource, without the subresource. With the value that the chart prints, it deploys the policy of each project, and with a part of it, those of other projects.
 #[test]
-fn kubewarden_1_38_deploys_the_policy_of_a_namespace_with_the_printed_value() {
+fn kubewarden_1_38_deploys_the_policies_of_a_namespace_with_the_printed_value() {
     let values = json!({"namespaced": true});
     let Some(rendered) = chart::render("all-projects", "", &values).unwrap() else {
         return;
     };
-    let rendered = rendered.unwrap();
-    let mut lines = rendered.lines();
-    lines
-        .find(|line| line.contains("# namespacedPoliciesAllowedResources:"))
-        .unwrap();
-    let comment: Vec<_> = lines.map_while(|line| line.strip_prefix("  # ")).collect();
-    let allowed: Value = serde_yaml_ng::from_str(&comment.join("\n")).unwrap();
-    let allowed = allowed.as_array().unwrap();
-    let documents = serde_yaml_ng::Deserializer::from_str(&rendered);
-    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
-    let policy = documents
-        .find(|document| document["kind"] == "AdmissionPolicy")
-        .unwrap();
-    let rules = policy["spec"]["rules"].as_array().unwrap();
-    assert!(
-        rules.len() > allowed.len() && allowed.len() > 10,
-        "{allowed:?}"
-    );
-    for rule in rules {
-        let resource = rule["resources"][0]
-            .as_str()
-            .unwrap()
-            .split('/')
-            .next()
+    let mut allowed = Vec::new();
+    let mut policies = Vec::new();
+    for text in rendered.unwrap().split("\n---\n") {
+        let document: Value = serde_yaml_ng::from_str(text).unwrap();
+        if document["kind"] != "AdmissionPolicy" {
+            continue;
+        }
+        let mut lines = text.lines();
+        lines
+            .find(|line| line.contains("# namespacedPoliciesAllowedResources:"))
             .unwrap();
-        let is_allowed = |item: &Value| {
-            item["apiGroups"] == rule["apiGroups"] && item["resources"] == json!([resource])
+        let comment: Vec<_> = lines.map_while(|line| line.strip_prefix("  # ")).collect();
+        let items: Vec<Value> = serde_yaml_ng::from_str(&comment.join("\n")).unwrap();
+        allowed.extend(items);
+        policies.push(document);
+    }
+    let deployed = |allowed: &[Value]| {
+        let is_allowed = |rule: &Value| {
+            let resource = rule["resources"][0].as_str().unwrap().split('/').next();
+            let mut items = allowed.iter();
+            items.any(|item| {
+                item["apiGroups"] == rule["apiGroups"] && item["resources"] == json!([resource])
+            })
         };
-        assert!(allowed.iter().any(is_allowed), "{rule}");
+        let is_deployed = |policy: &&Value| {
+            policy["spec"]["rules"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(is_allowed)
+        };
+        policies.iter().filter(is_deployed).count()
+    };
+    assert!(policies.len() > 8 && allowed.len() > policies.len());
+    assert_eq!(deployed(&allowed), policies.len());
+    for index in 0..allowed.len() {
+        let mut part = allowed.clone();
+        part.retain(|item| *item != allowed[index]);
+        // Two projects have the resource mpijobs.
+        let rejected = policies.len() - deployed(&part);
+        assert!((1..=2).contains(&rejected), "{}", allowed[index]);
     }
 }

@@ -20,9 +20,20 @@
 {{- if and $canLookUp $needsKubewarden (not $root.Values.policyServer.create) (not (lookup "policies.kubewarden.io/v1" "PolicyServer" "" $server)) -}}
   {{- $problems = append $problems (printf "policyServer.name: must be a PolicyServer; %q does not exist, and the policy on the current one would be deleted" $server) -}}
 {{- end -}}
-{{- range list "cel" "pods" "queues" "flowSchema" -}}
+{{- if and $canLookUp $needsKubewarden (eq $root.Values.mode "protect") (not $root.Values.cel.enabled) -}}
+  {{- range dig "items" list (lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" "") -}}
+    {{- $isOwn := and (eq (dig "annotations" "meta.helm.sh/release-name" "" .metadata) $root.Release.Name) (eq (dig "annotations" "meta.helm.sh/release-namespace" "" .metadata) $root.Release.Namespace) -}}
+    {{- if and $isOwn (eq .spec.mode "protect") (ne .spec.policyServer $server) -}}
+      {{- $problems = append $problems (printf "policyServer.name: must stay %q, because Helm deletes the policy there before %q enforces the new one. Set cel.enabled to true, at least until the new policy is active"
+        .spec.policyServer $server) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- /* Users with the ClusterRole `edit` may act as the service accounts in their namespace, for example to delete reports. */ -}}
+{{- range list "cel" "pods" "queues" "flowSchema" "statusReports" -}}
   {{- if and $root.Values.namespaced (index $root.Values .).enabled -}}
-    {{- $problems = append $problems (printf "%s.enabled: must be false if namespaced is true, because it applies to all namespaces" .) -}}
+    {{- $problems = append $problems (printf "%s.enabled: must be false if namespaced is true, because it %s" .
+      (eq . "statusReports" | ternary "lets users who may act as its service account delete audit reports" "applies to all namespaces")) -}}
   {{- end -}}
 {{- end -}}
 {{- $settings := include "managed-by.settings" . | fromYaml -}}

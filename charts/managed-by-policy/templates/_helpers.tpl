@@ -120,7 +120,7 @@ Kubewarden's prefixes are different since 1.37.2.
 {{- define "managed-by.reportedNames" -}}
 {{- $policy := printf "%s%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
 {{- $pods := printf "%s-pods%s" (include "managed-by.fullname" .) (include "managed-by.serverSuffix" .) -}}
-{{- $policy = ternary (printf "(namespaced-%s-|kw[.]ap[.]%s[.])%s" .Release.Namespace .Release.Namespace $policy) (printf "(clusterwide-|kw[.]cap[.])%s" $policy) .Values.namespaced -}}
+{{- $policy = ternary (printf "(namespaced-%s-|kw[.]ap[.]%s[.])%s(-[a-z0-9-]+)?" .Release.Namespace .Release.Namespace $policy) (printf "(clusterwide-|kw[.]cap[.])%s" $policy) .Values.namespaced -}}
 {{- if .Values.webhook.enabled -}}{{- $policy = include "managed-by.fullname" . -}}{{- end -}}
 {{- dict "policy" $policy "both" (printf "(%s|(clusterwide-|kw[.]cap[.])%s)" $policy $pods) | toJson -}}
 {{- end }}
@@ -133,6 +133,11 @@ Kubewarden's prefixes are different since 1.37.2.
 {{- $queries = $queries | replace "(clusterwide-|kw[.]cap[.])managed-by(-pods)?" $names.both | replace "(clusterwide-|kw[.]cap[.])managed-by(" (printf "%s(" $names.policy) -}}
 {{- if $root.Values.webhook.enabled -}}
 {{- $queries = $queries | replace "[.]kubewarden[.]admission" "[.](kubewarden[.]admission|managed-by-policy[.]github[.]io)" -}}
+{{- end -}}
+{{- if $root.Values.namespaced -}}
+{{- /* The API server counts the Jobs of all namespaces. */ -}}
+{{- $queries = $queries | replace "sum(increase(apiserver_request_total{group=\"batch\", resource=\"jobs\", subresource=\"\", verb=\"POST\", code=\"201\"}[1h])) > 30"
+  (printf "count(kube_job_created{namespace=%q} > time() - 3600) > 0" $root.Release.Namespace) -}}
 {{- end -}}
 {{- $queries | replace "managed-by-deny" (printf "%s-deny" (include "managed-by.fullname" $root)) -}}
 {{- end }}

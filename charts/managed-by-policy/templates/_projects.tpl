@@ -84,6 +84,17 @@ can't progress. */ -}}
 {{- dict "name" $project.name "isUndetected" $isUndetected "isMultiKueue" $project.isMultiKueue "kinds" $kinds "writers" $writers "writesStatusOf" $writesStatusOf "problems" $problems | toJson -}}
 {{- end }}
 
+{{/* The kinds of a cluster by the suffix of their policy's name, as JSON: none for Kubernetes, so that the name of its policy does not depend on `namespaced`. */}}
+{{- define "managed-by.kindsByProject" -}}
+{{- $groups := dict -}}{{- $declared := .kinds -}}
+{{- range .projects -}}
+  {{- $suffix := printf "-%s" (kebabcase .name) | replace "-kubernetes" "" -}}
+  {{- with .kinds -}}{{- $_ := set $groups $suffix . -}}{{- $declared = slice $declared (len .) -}}{{- end -}}
+{{- end -}}
+{{- if $declared -}}{{- $_ := set $groups "-custom-kinds" $declared -}}{{- end -}}
+{{- $groups | toJson -}}
+{{- end }}
+
 {{/* The served kinds, each with its served versions: (list . KINDS) */}}
 {{- define "managed-by.servedKinds" -}}
 {{- $root := index . 0 -}}
