@@ -140,22 +140,6 @@ cpu() { awk '{print $14 + $15}' "/proc/$(<"$RUN/cluster/kube-apiserver.pid")/sta
   LIMIT=5 retry eval 'job pi "$TYPO" | denied "[managed-by/allowed]" as_ana create --dry-run=server -f -'
 }
 
-# With the settings in a parameter of a custom kind, it denied all of these writes for about 29 seconds (kubernetes#122658).
-@test "a restarted API server that is ready denies no valid write, and accepts no invalid one" {
-  job valid "$DELEGATED" >"$BATS_TEST_TMPDIR/valid"
-  job invalid "$TYPO" >"$BATS_TEST_TMPDIR/invalid"
-  restart cluster/kube-apiserver
-  wait_ready cluster/kube-apiserver kubectl get --raw /readyz
-  local end=$((SECONDS + 35)) writes=0 rejected=0 accepted=0
-  while [ $SECONDS -lt $end ]; do
-    writes=$((writes + 1))
-    as_ana create --dry-run=server -f "$BATS_TEST_TMPDIR/valid" || rejected=$((rejected + 1))
-    if as_ana create --dry-run=server -f "$BATS_TEST_TMPDIR/invalid"; then accepted=$((accepted + 1)); fi
-  done
-  echo "# $writes valid writes, rejected: $rejected; as many invalid writes, accepted: $accepted" >&3
-  [ $writes -gt 20 ] && [ $rejected = 0 ] && [ $accepted = 0 ]
-}
-
 @test "the API server reports no type errors in the expressions" {
   for name in managed-by-deny managed-by-warn; do
     retry eval "kubectl get validatingadmissionpolicy $name -o json | jq -e '.status.observedGeneration'"

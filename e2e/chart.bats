@@ -172,20 +172,8 @@ EOF
   assert_fails_with 'settings.custom_kinds[0].versions: must list the versions of workflows.argoproj.io' offline "${offline[@]}"
 }
 
-@test "Helm rejects invalid settings" {
-  for wrong in role=mangement settings.rulez=1 settings.role=worker kubernetesVersion=1.29 'settings.rules.managed-by/format=no' 'exempt.users={system:masters}' \
-    'namespaces[0].delegation=no' 'controllers.kubernetes\.io/job-controller.kinds={Job}' 'settings.builtin_status_writers.Foo={ana}' module.tagg=v1; do
-    assert_fails_with "values don't meet the specifications of the schema" render_chart cluster worker --set "$wrong"
-  done
-  # Helm shows an example, and no regular expression.
-  assert_fails_with "value must be 'a value such as acme.io/runner'" render_chart cluster worker --set-json 'controllers={"ACME.io/Runner": {"kinds": ["Job"]}}'
-  # The JSON Schema cannot express the next two rules.
-  assert_fails_with 'namespaces[1]: "team-a" is never reached, because namespaces[0] matches it' render_chart cluster worker \
-    --set-json 'namespaces=[{"match": ["team-*"], "delegation": "forbidden"}, {"match": ["other", "team-a"], "delegation": "allowed"}]'
-  assert_fails_with "at '/namespaces/0/match': items at 0 and 1 are equal" render_chart cluster worker --set-json 'namespaces=[{"match": ["a", "a"], "delegation": "forbidden"}]'
-  assert_fails_with 'namespaces[0].delegation: a cluster with the role worker cannot require delegation' render_chart cluster worker \
-    --set-json 'namespaces=[{"match": ["team-*"], "delegation": "required"}]'
-  assert_fails_with 'cel.enabled: must be false if namespaced is true' render_chart cluster worker --set namespaced=true,cel.enabled=true
+# tests/policy/values.rs compares the schema and the other checks with the library.
+@test "Helm rejects settings that are too large for CEL, and a NetworkPolicy without addresses" {
   # cel-go's parser has this limit.
   local names
   names=$(jq -nc '[range(200) | "team-\(.)"] | . as $namespaces | [range(60) | {key: "acme.io/\(.)", value: {$namespaces}}] | from_entries')

@@ -109,8 +109,6 @@ assert_fails() { if "$@"; then echo "$* succeeded" && return 1; fi; }
 
 # Creates a Job as a dry run: dry_run_job NAMESPACE USER NAME [SPEC]
 dry_run_job() { kubectl create -f - -n "$1" "--as=$2" --dry-run=server <<<"$(job "$3" "${4:-suspend: true}")"; }
-# Patches status.terminating of a Job: patch_terminating JOB NUMBER [--as=USER]
-patch_terminating() { kubectl patch job "$1" -n team-writers --subresource=status --type=merge -p "status: {terminating: $2}" "${@:3}"; }
 
 # Prints columns of the pods of the PolicyServer `default`, except terminating pods: pod_columns FILTER
 pod_columns() { kubectl get pods -n kubewarden -l kubewarden/policy-server=default -o json | jq -r ".items[] | select(.metadata.deletionTimestamp | not) | . + .status.containerStatuses[0] | $1"; }

@@ -98,28 +98,6 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   diff expected made
 }
 
-# crates/managed-by/src/settings/reference.md and docs/reference/responses.md
-@test "writers: a user who is not listed may not write the status of a delegated Job" {
-  remove_policies
-  kubectl create clusterrole job-status --verb=get,patch --resource=jobs,jobs/status
-  kubectl create clusterrolebinding job-status --clusterrole=job-status --user=mallory --user="$KUEUE"
-  kubectl create namespace team-writers
-  job good "$DELEGATED" | kubectl create -n team-writers -f -
-  job plain 'suspend: true' | kubectl create -n team-writers -f -
-  install_and_wait management "${PROTECT[@]}"
-  assert_prints "[status-writer/delegated]" patch_terminating good 1 --as=mallory
-  assert_prints 'is forbidden: User "mallory" cannot update resource "jobs/status"' patch_terminating good 1 --as=mallory
-  patch_terminating good 2 --as="$KUEUE"
-}
-@test "writers: a user who is not listed may not write the status of a Job that is not delegated" {
-  assert_prints "[status-writer/builtin]" patch_terminating plain 1 --as=mallory
-  patch_terminating plain 2 --as="$KUEUE"
-}
-@test "writers: for exempt users, a warning and the audit annotation name the skipped rules" {
-  assert_prints 'status-writer/delegated would have denied this, but group "system:masters" is exempt' patch_terminating good 0
-  assert_prints status-writer/delegated count_annotation exempted
-}
-
 # deploy/worker.yml and crates/managed-by/src/settings/reference.md
 @test "worker: the Job controller is never denied" {
   remove_policies

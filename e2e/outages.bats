@@ -31,13 +31,6 @@ cannot_create() { assert_unavailable as_ana create --dry-run=server -f - <<<"$(j
   as_ana delete job deleted
 }
 
-@test "Ignore: Jobs are created unchecked" {
-  apply_webhook cluster '.failurePolicy = "Ignore"'
-  # The API server applies the change with a delay.
-  LIMIT=20 retry eval 'job unchecked "managedBy: kubernetes.io/job-controler" | as_ana create -f -'
-  [ "$(audit_annotation unchecked mode)" = none ]
-}
-
 @test "after PolicyServer restarts, the policy denies writes" {
   serve_settings hybrid
   apply_webhook cluster

@@ -55,14 +55,6 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [[ $output == *'[managed-by/reserved-domain]'* ]]
 }
 
-@test "update: managedBy of a Job may not be changed, removed or added" {
-  job fixed "$DELEGATED" | as_ana create -f -
-  job fixed-plain | as_ana create -f -
-  assert_fails_with 'field is immutable' as_ana patch job fixed -p 'spec: {managedBy: acme.io/runner}'
-  assert_fails_with 'field is immutable' as_ana patch job fixed -p 'spec: {managedBy: null}'
-  assert_fails_with 'field is immutable' as_ana patch job fixed-plain -p 'spec: {managedBy: kueue.x-k8s.io/multikueue}'
-}
-
 @test "update: managedBy of an AppWrapper may not be changed, which API servers do not enforce" {
   appwrapper wrapped 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
   appwrapper bare 'components: []' | as_ana create -f -
@@ -100,20 +92,6 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   [ "$status" -eq 0 ]
   [[ $output == *Warning:*managed-by/delegation*'is exempt'* ]]
   [ "$(audit_annotation exempt exempted)" = 'managed-by/delegation spec.managedBy' ]
-}
-
-@test "dry run: evaluated, and nothing is stored" {
-  assert_fails_with reserved-domain as_ana create --dry-run=server -f - <<<"$(job dry "$TYPO")"
-  job dry "$DELEGATED" | as_ana create --dry-run=server -f -
-  assert_fails_with NotFound kubectl get job dry
-}
-
-@test "server-side apply: evaluated" {
-  apply=(as_ana apply --server-side --force-conflicts -f -)
-  assert_fails_with reserved-domain "${apply[@]}" <<<"$(job applied "$TYPO")"
-  job applied "$DELEGATED" | "${apply[@]}"
-  job applied "$DELEGATED" | "${apply[@]}"
-  assert_fails_with 'field is immutable' "${apply[@]}" <<<"$(job applied 'managedBy: acme.io/runner, suspend: true')"
 }
 
 @test "scale: allowed even if managedBy is invalid" {
@@ -155,10 +133,3 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   for phase in Running Failed; do assert_fails_with status.phase update_status "$KUEUE" appwrapper/good "phase: $phase"; done
 }
 
-@test "only the listed writers write the status of delegated objects" {
-  job strange 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
-  assert_fails_with 'jobs.batch "strange" is forbidden: User "ana" cannot update resource "jobs/status"' update_status ana strange "startTime: \"$NOW\", active: 1"
-  [[ $output == *status-writer/delegated* ]]
-  appwrapper strange 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
-  assert_fails_with status-writer/delegated update_status ana appwrapper/strange 'phase: Succeeded, retries: 1'
-}
