@@ -106,11 +106,7 @@ matchExpressions:
 {{/* The annotations of a policy. */}}
 {{- define "managed-by.annotations" -}}
 # For policy reports.
-io.kubewarden.policy.category: Best practices
-io.kubewarden.policy.severity: medium
-{{- with .Values.commonAnnotations }}
-{{ toYaml . }}
-{{- end }}
+{{ merge (deepCopy .Values.commonAnnotations) (dict "io.kubewarden.policy.category" "Best practices" "io.kubewarden.policy.severity" "medium") | toYaml }}
 {{- end }}
 
 {{/*
