@@ -196,9 +196,9 @@ release-check: verify-generated # Fail unless the version, changelog and generat
 	cargo test --quiet $(TEST_PACKAGES) --test policy -- chart:: deploy:: settings::
 	e2e/passed check
 
-# Runs the steps of release.yml that work locally: build, push to a local registry, sign with a throwaway key, verify, and install.
+# Runs the steps of release.yml that work locally: build, push to a local registry, and install.
 .PHONY: release-rehearsal
-release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Release to a local registry, verify and install it (needs the programs for `make e2e ONLY=kubewarden`, cosign, and buildah for the image)
+release-rehearsal: annotated-policy.wasm annotated-pods-policy.wasm chart ## Release to a local registry, and install it (needs the programs for `make e2e ONLY=kubewarden`, and buildah for the image)
 	@if command -v buildah >/dev/null; then $(MAKE) --no-print-directory cli-archive cli-image IMAGE=localhost/managed-by; fi
 	@e2e/run kubewarden-release
 

@@ -172,12 +172,15 @@ helm_test() {
   helm upgrade managed-by "$CHART" --reset-then-reuse-values --set mode=protect
   # Kubewarden also rejects changes of policyServer.
   assert_fails_with "the field is immutable" kubectl patch clusteradmissionpolicy managed-by --type=merge -p 'spec: {policyServer: other}'
-  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
+  # Until the new policy is active, only CEL enforces the settings.
+  assert_fails_with 'policyServer.name: must stay "default", because Helm deletes the policy there' helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set policyServer.create=true,cel.enabled=true --set-json "policyServer.spec.sourceAuthorities={\"ghcr.io\": [$(jq -Rs . "$RUN/ca.crt")]}"
   retry kubectl get deployment/policy-server-managed-by -n kubewarden
   kubectl rollout status deployment/policy-server-managed-by -n kubewarden --timeout=1m
   wait_active
   prints_exactly "managed-by-own protect" policies
   kubectl get deployment/policy-server-managed-by -n kubewarden -o json >deployment.json
+  helm upgrade managed-by "$CHART" --reset-then-reuse-values --set cel.enabled=false
   jq -e '.spec.replicas == 2 and .spec.template.spec.containers[0].resources == {requests: {memory: "512Mi"}, limits: {memory: "1Gi"}}
     and (.spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution | length == 2)' deployment.json
   kubectl get poddisruptionbudget -n kubewarden -o json | jq -e '.items | any(.spec.minAvailable == 1)'

@@ -98,25 +98,6 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   diff expected made
 }
 
-# deploy/worker.yml and crates/managed-by/src/settings/reference.md
-@test "worker: the Job controller is never denied" {
-  remove_policies
-  kubectl create namespace team-jobs
-  install_and_wait worker "${PROTECT[@]}"
-  for n in $(seq 20); do job "run$n"; done | kubectl create -n team-jobs -f -
-  active_jobs() { kubectl get jobs -n team-jobs -o json | jq -e "[.items[] | select(.status.active == 1)] | length == $1"; }
-  retry active_jobs 20
-  kubectl patch job run1 -n team-jobs -p 'spec: {suspend: true}'
-  retry active_jobs 19
-  # 409 is a write conflict. The policy responds with 403 or 422.
-  audit_events cluster "$(written_by "$JOB_CONTROLLER") | $STATUS | select(.objectRef.namespace == \"team-jobs\") | .responseStatus.code" >codes
-  [ "$(grep -c 200 codes)" -gt 20 ]
-  assert_fails grep -vE '200|409' codes
-}
-@test "worker: a delegated Job is denied" {
-  assert_prints "[managed-by/delegation]" dry_run_job team-jobs ana other "$DELEGATED"
-}
-
 # docs/reference/responses.md
 @test "pods: without RBAC for Jobs, the policy denies the pod" {
   remove_policies

@@ -44,17 +44,6 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   assert_fails_with '[managed-by/allowed]' as_ana create -f - <<<"$(job elsewhere 'managedBy: example.com/runner, suspend: true')"
 }
 
-@test "create: a Job that is not delegated is denied if the namespace requires delegation" {
-  assert_fails_with 'jobs.batch "required" is forbidden: ' as_ana create -n team-example -f - <<<"$(job required)"
-  [[ $output == *'[managed-by/delegation]'* ]]
-  job required "$DELEGATED" | as_ana create -n team-example -f -
-}
-
-@test "create: a CronJob with a typo in its template is denied" {
-  assert_fails_with spec.jobTemplate.spec.managedBy as_ana create -f - <<<"$(workload batch/v1 CronJob cron "schedule: 0 0 1 1 *, jobTemplate: {spec: {$TYPO, template: $(template)}}")"
-  [[ $output == *'[managed-by/reserved-domain]'* ]]
-}
-
 @test "update: managedBy of an AppWrapper may not be changed, which API servers do not enforce" {
   appwrapper wrapped 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
   appwrapper bare 'components: []' | as_ana create -f -

@@ -198,14 +198,6 @@ fn projects_match_the_page_of_status_writers() {
     assert_eq!(in_table, on_page);
 }
 
-#[test]
-fn version_matches() {
-    let chart = chart("Chart.yaml");
-    for key in ["version", "appVersion"] {
-        assert_eq!(chart[key], env!("CARGO_PKG_VERSION"), "{key}");
-    }
-}
-
 /// Returns a function that validates values with the schema, as Helm does.
 pub(crate) fn values_validator() -> impl Fn(&Value) -> bool {
     let mut schemas = Schemas::new();

@@ -408,6 +408,8 @@ fn versions_match() {
             "io.kubewarden.policy.version: ",
             "\n",
         ),
+        ("charts/managed-by-policy/Chart.yaml", "\nversion: ", "\n"),
+        ("charts/managed-by-policy/Chart.yaml", "appVersion: ", "\n"),
         ("policy-metadata.yml", "com.github.release.tag: v", "\n"),
         ("pods/metadata.yml", "io.kubewarden.policy.version: ", "\n"),
         ("pods/metadata.yml", "com.github.release.tag: v", "\n"),
