@@ -1,8 +1,9 @@
 # Tests `managed-by status` without the policy: on a management cluster and a worker with MultiKueue, JobSet and the Job controller, while programs are
-# killed, and on a cluster of Kubernetes 1.30 without Kueue, as a user who may only read one namespace.
+# killed, and on a cluster of Kubernetes 1.30 without Kueue, as a user who may only read one namespace. A symlink to this file runs it with Kueue 0.19.
 load lib
 load controllers
 load fleet
+if [[ $BATS_TEST_FILENAME == *-0.19.bats ]]; then KUEUE_PROGRAM=kueue-0.19.2 KUEUE_MODULE=sigs.k8s.io/kueue@v0.19.2; fi
 
 setup_file() {
   require_programs "$KUEUE_ETCD" etcd kube-apiserver kube-apiserver-1.30.14 kube-controller-manager jobset "$KUEUE_PROGRAM" go unshare kubectl jq openssl curl python3 cargo
@@ -18,13 +19,18 @@ setup_file() {
   apply_queues worker
   kubectl --kubeconfig "$RUN/management/kubeconfig" create secret generic worker -n kueue-system --from-file=kubeconfig="$(kubeconfig worker "$MULTIKUEUE")"
   apply_queues management
-  kubectl --kubeconfig "$RUN/management/kubeconfig" create -f - <<'EOF'
----
-{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: local}, spec: {namespaceSelector: {},
-  resourceGroups: [{coveredResources: [cpu], flavors: [{name: default, resources: [{name: cpu, nominalQuota: 1}]}]}]}}
----
-{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: local, namespace: team-a}, spec: {clusterQueue: local}}
-EOF
+  export KUBECONFIG=$RUN/management/kubeconfig
+  create_queue local
+  create_queue selective '{"namespaceSelector": null, "admissionChecksStrategy": {"admissionChecks": [{"name": "multikueue"}]}}'
+  workload kueue.x-k8s.io/v1beta2 ResourceFlavor spot '' | kubectl create -f -
+  create_queue per-flavor '{"admissionChecksStrategy": {"admissionChecks": [{"name": "multikueue", "onFlavors": ["default"]}]},
+    "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [{"name": "cpu", "nominalQuota": 1}]}, {"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 1}]}]}]}'
+}
+# Creates a LocalQueue and its ClusterQueue with quota for one Job, changed by a merge patch: create_queue NAME [SPEC]
+create_queue() {
+  jq -nc --arg name "$1" --argjson spec "${2:-{\}}" '{apiVersion: "kueue.x-k8s.io/v1beta2", metadata: {$name, namespace: "team-a"}} | (.kind = "LocalQueue" | .spec.clusterQueue = $name),
+    (.kind = "ClusterQueue" | del(.metadata.namespace) | .spec = {namespaceSelector: {}, resourceGroups: [{coveredResources: ["cpu"], flavors: [{name: "default", resources: [{name: "cpu", nominalQuota: 1}]}]}]} * $spec)' |
+    kubectl create -f -
 }
 setup() { export KUBECONFIG=$RUN/management/kubeconfig; }
 teardown_file() { stop_all; }
@@ -47,7 +53,12 @@ assert_no_problems() {
   status -A | jq -e --arg names " $* " '[.objects[] | select(.verdict | IN("healthy", "finished") | not) | select(.object.name as $name | $names | contains(" \($name) ") | not)]
     | if . == [] then true else ., false end'
 }
-ORPHANS='no-queue local-queue no-such-queue typo nobody'
+# Does what the output says about a workload: do_as_printed NAME
+do_as_printed() { eval "$(status -A | jq -er --arg name "$1" '.objects[] | select(.object.name == $name).action | select(startswith("kubectl "))' | tee /dev/fd/3)"; }
+# Prints what the output says about a workload: todo NAME
+todo() { status -A | jq -er --arg name "$1" '.objects[] | select(.object.name == $name).action'; }
+ORPHANS='no-queue local-queue no-such-queue typo nobody no-requests no-prebuilt'
+STALLED='too-large no-such-resource not-selected on-flavors rejected'
 
 @test "built-in, suspended, queued and delegated workloads are healthy or finished" {
   {
@@ -63,14 +74,28 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
     delegated_job narrow-a '' 'e2e/run: forever' narrow
     delegated_job narrow-b '' 'e2e/run: forever' narrow
     delegated_jobset delegated-set
+    job 'elastic, labels: {kueue.x-k8s.io/queue-name: queue}, annotations: {kueue.x-k8s.io/elastic-job: "true"}' "$DELEGATED, parallelism: 1, completions: 4" 'e2e/run: forever'
+    delegated_job has-prebuilt '' 'e2e/run: forever' 'queue, kueue.x-k8s.io/prebuilt-workload-name: prebuilt'
   } | kubectl create -f -
+  # Kueue rejects it without its Job as the controller, and with other pods.
+  kubectl get job plain has-prebuilt -o json | jq '[.items[] | {apiVersion, kind, name: .metadata.name, uid: .metadata.uid}] as $owners | .items[1] |
+    {apiVersion: "kueue.x-k8s.io/v1beta2", kind: "Workload", metadata: {name: "prebuilt", namespace: "team-a", ownerReferences: [$owners[0], $owners[1] + {controller: true}]},
+      spec: {queueName: "queue", podSets: [{name: "main", count: 1, template: (.spec.template | del(.metadata.labels))}]}}' | kubectl create -f -
   for _ in {1..25}; do
     assert_no_problems
     sleep 1
   done
+  # Kueue replaces its Workload, and keeps the finished one.
+  kubectl patch job elastic --type=merge -p 'spec: {parallelism: 2}'
+  for _ in {1..15}; do
+    assert_no_problems
+    sleep 1
+  done
+  run show job/has-prebuilt
+  [[ $output == *"Workload prebuilt   Admitted"*"healthy: on worker"* ]]
   for name in plain delegated set delegated-set; do assert_verdict $name finished; done
   run show job/delegated-long
-  [[ $output == *"MultiKueueCluster worker   active"*"healthy: on worker" ]]
+  [[ $output == *"MultiKueueCluster worker   active"*"healthy: on worker"* ]]
 }
 
 @test "Jobs that never run, with a reason" {
@@ -80,17 +105,48 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
     delegated_job no-such-queue '' '' absent
     job typo 'managedBy: kueue.x-k8s.io/multikeue'
     jobset_manifest nobody 'managedBy: acme.io/nobody, '
+    delegated_job no-requests | sed 's/requests: {cpu: 1}//'
+    delegated_job no-prebuilt '' '' 'queue, kueue.x-k8s.io/prebuilt-workload-name: absent'
+    delegated_job too-large 'parallelism: 2' '' narrow
+    delegated_job no-such-resource | sed 's/cpu: 1/memory: 1Gi/'
+    delegated_job not-selected '' '' selective
+    delegated_job on-flavors '' '' per-flavor
+    job 'rejected, labels: {kueue.x-k8s.io/queue-name: queue}' 'managedBy: acme.io/runner, suspend: true'
   } | kubectl create -f -
   # Before, `waits-a` has the quota.
   kubectl delete job waits-a waits-b
-  assert_verdict no-queue orphaned
-  assert_verdict local-queue orphaned
-  assert_verdict no-such-queue orphaned
-  assert_verdict typo orphaned
-  assert_verdict nobody orphaned
+  for name in $ORPHANS; do assert_verdict "$name" orphaned; done
+  for name in $STALLED; do assert_verdict "$name" stalled; done
   # shellcheck disable=SC2086
-  assert_no_problems $ORPHANS
-  show -A --problems >&3
+  assert_no_problems $ORPHANS $STALLED
+  show -A --problems -o wide >&3
+}
+
+@test "each problem ends when the user does what the output says" {
+  do_as_printed no-queue
+  assert_verdict no-queue finished
+  kubectl patch "$(kubectl get workloads -l "kueue.x-k8s.io/job-uid=$(kubectl get job delegated-long -o jsonpath='{.metadata.uid}')" -o name)" --type=merge -p 'spec: {active: false}'
+  assert_verdict delegated-long stalled
+  do_as_printed delegated-long
+  assert_verdict delegated-long healthy
+  do_as_printed on-flavors | grep 'Cannot specify MultiKueue AdmissionCheck per flavor'
+
+  [[ $(todo local-queue) == 'add a MultiKueue check to ClusterQueue local, '* ]]
+  kubectl patch clusterqueue local --type=merge -p 'spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}]}}'
+  assert_verdict local-queue healthy
+  [[ $(todo too-large) == 'add quota to ClusterQueue narrow, '* ]]
+  kubectl patch clusterqueue narrow --type=json -p '[{op: replace, path: /spec/resourceGroups/0/flavors/0/resources/0/nominalQuota, value: 4}]'
+  assert_verdict too-large healthy
+  [[ $(todo not-selected) == 'correct the namespaceSelector of ClusterQueue selective, '* ]]
+  kubectl patch clusterqueue selective --type=merge -p 'spec: {namespaceSelector: {}}'
+  assert_verdict not-selected healthy
+  [[ $(todo no-such-queue) == 'create LocalQueue absent in team-a, '* ]]
+  workload kueue.x-k8s.io/v1beta2 LocalQueue absent 'clusterQueue: queue' | kubectl create -f -
+  assert_verdict no-such-queue healthy
+  for name in no-requests no-such-resource rejected; do [[ $(todo $name) == *"recreate jobs.batch/$name "* ]]; done
+  kubectl delete job no-requests no-such-resource rejected
+  { delegated_job no-requests && delegated_job no-such-resource && delegated_job rejected; } | kubectl create -f -
+  for name in no-requests no-such-resource rejected; do assert_verdict $name finished; done
 }
 
 @test "a status that a user wrote is reported" {
@@ -136,11 +192,11 @@ ORPHANS='no-queue local-queue no-such-queue typo nobody'
 @test "the management cluster restarts: no verdict changes" {
   # Kueue needs a while to activate the ClusterQueues again.
   # Earlier tests leave these problems behind.
-  LIMIT=90 retry assert_no_problems $ORPHANS forged unseen-job unseen-set unseen
+  LIMIT=90 retry assert_no_problems $ORPHANS $STALLED forged unseen-job unseen-set unseen
   restart management/kube-apiserver
   wait_ready management/kube-apiserver kubectl get --raw /readyz
   for _ in {1..20}; do
-    assert_no_problems $ORPHANS forged unseen-job unseen-set unseen
+    assert_no_problems $ORPHANS $STALLED forged unseen-job unseen-set unseen
     sleep 1
   done
 }

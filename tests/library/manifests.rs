@@ -1,11 +1,10 @@
-//! `managed-by/unknown-field` in manifests of every kind.
+//! Rules about the text of a manifest: `managed-by/unknown-field` in every kind, and workloads that `MultiKueue` never runs.
 
 use managed_by::{AdmissionRequest, Finding, Settings, evaluate, kinds};
 use serde_json::{Value, json};
 
-/// Returns the unknown fields of a manifest, each with the intended path and the suggested key.
-fn found(json: &str, settings: &str) -> Vec<String> {
-    let object: Value = serde_json::from_str(json).unwrap();
+/// Returns the findings of a rule about a manifest.
+fn findings(rule: &str, object: &Value, settings: &str) -> Vec<Finding> {
     let api_version = object["apiVersion"].as_str().unwrap();
     let (group, version) = api_version.split_once('/').unwrap();
     let kind = json!({"group": group, "version": version, "kind": object["kind"]});
@@ -14,7 +13,14 @@ fn found(json: &str, settings: &str) -> Vec<String> {
     let settings = Settings::from_json(settings.as_bytes()).unwrap();
     let request = request.with_manifests();
     let mut findings = evaluate(&request, &settings, None).findings;
-    findings.retain(|finding| finding.rule.id() == "managed-by/unknown-field");
+    findings.retain(|finding| finding.rule.id() == rule);
+    findings
+}
+
+/// Returns the unknown fields of a manifest, each with the intended path and the suggested key.
+fn found(json: &str, settings: &str) -> Vec<String> {
+    let object = serde_json::from_str(json).unwrap();
+    let findings = findings("managed-by/unknown-field", &object, settings);
     let text = |finding: &Finding| {
         let suggestion = finding.suggestion.as_deref().unwrap_or("-");
         let (_, intended) = finding.detail.split_once("; did you mean \"").unwrap();
@@ -95,4 +101,65 @@ fn custom_kinds_are_only_checked_for_siblings() {
 fn existing_field_is_not_suggested() {
     let job = "{\"apiVersion\": \"batch/v1\", \"kind\": \"Job\", \"spec\": {\"managedBy\": \"a.io/x\", \"managedby\": 1}}";
     assert_eq!(found(job, "{}"), ["spec.managedby spec.managedBy -"]);
+}
+
+/// Each spec of a Job was created in two clusters with Kueue 0.18.4 and 0.19.2: those without a finding ran.
+#[test]
+fn pods_for_multikueue_request_resources() {
+    let found = |api_version: &str, kind: &str, spec: Value| {
+        let mut object = json!({"apiVersion": api_version, "kind": kind, "spec": spec});
+        object["spec"]["managedBy"] = json!("kueue.x-k8s.io/multikueue");
+        let findings = findings("delegation/no-requests", &object, "{}");
+        findings.first().map(|finding| finding.path.clone())
+    };
+    let one_cpu = json!({"resources": {"requests": {"cpu": "1"}}});
+    let job = |spec: Value| found("batch/v1", "Job", json!({"template": {"spec": spec}}));
+    for spec in [
+        json!({"containers": [{}]}),
+        json!({"containers": [{"resources": {"requests": {}}}, {"resources": null}]}),
+    ] {
+        let path = job(spec).unwrap();
+        assert_eq!(path, "spec.template.spec.containers[0].resources.requests");
+    }
+    for spec in [
+        json!({}),
+        json!({"containers": [{}, one_cpu]}),
+        json!({"containers": [{}], "initContainers": [one_cpu]}),
+        json!({"containers": [{"resources": {"limits": {"cpu": "1"}}}]}),
+        json!({"containers": [{"resources": {"requests": {"cpu": 0}}}]}),
+        json!({"containers": [{}], "resources": {"requests": {"cpu": "1"}}}),
+        json!({"containers": [{}], "runtimeClassName": "gvisor"}),
+        json!({"containers": [{}], "overhead": {"cpu": "1"}}),
+    ] {
+        assert_eq!(job(spec.clone()), None, "{spec}");
+    }
+    let job_set = |second: &Value| {
+        let job = |container| json!({"template": {"spec": {"template": {"spec": {"containers": [container]}}}}});
+        let jobs = json!({"replicatedJobs": [job(json!({})), job(second.clone())]});
+        found("jobset.x-k8s.io/v1alpha2", "JobSet", jobs)
+    };
+    let path = job_set(&json!({})).unwrap();
+    assert!(path.starts_with("spec.replicatedJobs[0].template.spec.template.spec."));
+    assert_eq!(job_set(&one_cpu), None);
+    // The runtime has its pods, or KubeRay adds one.
+    let pods = json!({"template": {"spec": {"containers": [{}]}}});
+    let trainer = found("trainer.kubeflow.org/v1alpha1", "TrainJob", pods.clone());
+    assert_eq!(trainer, None);
+    assert_eq!(found("ray.io/v1", "RayJob", pods), None);
+}
+
+#[test]
+fn fields_with_which_multikueue_runs_no_ray_job() {
+    let both = json!({"managedBy": "kueue.x-k8s.io/multikueue", "clusterSelector": {"a": "b"}, "deletionStrategy": {"deletionRules": [{}]}});
+    let unset = json!({"managedBy": "kueue.x-k8s.io/multikueue", "clusterSelector": {}, "deletionStrategy": {"deletionRules": []}});
+    let other = json!({"managedBy": "ray.io/kuberay-operator", "clusterSelector": {"a": "b"}});
+    for (spec, expected) in [(both, 2), (unset, 0), (other, 0)] {
+        let job = json!({"apiVersion": "ray.io/v1", "kind": "RayJob", "spec": spec});
+        let cron =
+            json!({"apiVersion": "ray.io/v1", "kind": "RayCronJob", "spec": {"jobTemplate": spec}});
+        for object in [job, cron] {
+            let found = findings("delegation/unsupported-field", &object, "{}");
+            assert_eq!(found.len(), expected, "{object}");
+        }
+    }
 }

@@ -114,6 +114,8 @@ catalog! {
     pods::DELEGATED_OWNER,
     job_spec::IMMUTABLE_FIELD,
     managed_by::UNKNOWN_FIELD,
+    delegation::NO_REQUESTS,
+    delegation::UNSUPPORTED_FIELD,
 }
 
 /// Returns all rules. kube-apiserver's rules are first, in its order: the spec (`validateJobSpec`, `ValidateJobSpecUpdate`), then

@@ -395,8 +395,7 @@ impl Rule {
         (self.docs.applies)(kind)
     }
 
-    /// Returns true if the rule checks the text of a manifest. In a cluster, the API server drops the field or rejects the update before
-    /// it calls an admission policy.
+    /// Returns true if the rule checks the text of a manifest, so that only tools run it.
     #[cfg(feature = "docs")]
     pub fn is_for_manifests(&self) -> bool {
         self.docs.is_for_manifests

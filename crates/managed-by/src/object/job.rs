@@ -48,9 +48,6 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) ttl_seconds_after_finished: Option<i32>,
     #[serde(rename = "successPolicy", deserialize_with = "is_object")]
     pub(crate) has_success_policy: bool,
-    /// Not decoded, because only 1.37 has the field.
-    #[serde(borrow)]
-    pub(crate) scheduling: Option<Raw<'a>>,
     /// Decoded by the rules that read it.
     #[serde(borrow)]
     pub(crate) template: Option<Raw<'a>>,

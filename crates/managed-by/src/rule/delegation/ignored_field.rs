@@ -20,27 +20,9 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Some(delegated) = delegated else {
         return;
     };
-    let Some(job) = delegated.object.job.as_deref() else {
-        return;
-    };
-    let spec = &job.spec;
-    let has_scheduling = spec
-        .scheduling
-        .is_some_and(|field| field.as_str() != "null");
-    for (is_set, path, detail) in [
-        (
-            spec.manual_selector,
-            "spec.manualSelector",
-            "Kueue drops the selector, and the worker cluster rejects a Job without it",
-        ),
-        (
-            has_scheduling,
-            "spec.scheduling",
-            "Kueue drops it, and only the built-in controller implements it",
-        ),
-    ] {
-        if is_set && !delegated.is_owned() {
-            findings.invalid(path, BadValue::Omitted, detail);
-        }
+    let job = delegated.object.job.as_deref();
+    if job.is_some_and(|job| job.spec.manual_selector) && !delegated.is_owned() {
+        let detail = "Kueue drops the selector, and the worker cluster rejects a Job without it";
+        findings.invalid("spec.manualSelector", BadValue::Omitted, detail);
     }
 }

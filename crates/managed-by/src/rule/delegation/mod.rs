@@ -1,18 +1,42 @@
 //! `delegation/...`: rules about delegated workloads that their controller can never run. They warn by default.
 
 pub(crate) mod ignored_field;
+#[cfg(feature = "manifests")]
+pub(crate) mod manifest;
 pub(crate) mod missing_label;
 pub(crate) mod short_ttl;
 #[cfg(feature = "lookups")]
 pub(crate) mod unusable_queue;
 
 use crate::decode::Raw;
+use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::kind::{FieldLocation, Kind, METADATA_LABELS, QUEUE_NAME};
 use crate::object::Object;
 use crate::object::pod::OwnerReference;
 use crate::request::Change;
-use crate::rule::Context;
+use crate::rule::{Check, CheckFn, Context};
 use crate::settings::SettingsErrors;
+
+pub(crate) static NO_REQUESTS: Check = Check::new(
+    Rule::policy("delegation/no-requests", include_str!("no-requests.md"))
+        .with_category(RuleCategory::ClusterSpecific)
+        .with_default(Enforcement::Warn)
+        .for_kinds(|kind| matches!(kind.group(), "batch" | "jobset.x-k8s.io"))
+        .for_manifests(),
+    CheckFn::Manifest,
+);
+
+pub(crate) static UNSUPPORTED_FIELD: Check = Check::new(
+    Rule::policy(
+        "delegation/unsupported-field",
+        include_str!("unsupported-field.md"),
+    )
+    .with_category(RuleCategory::ClusterSpecific)
+    .with_default(Enforcement::Warn)
+    .for_kinds(|kind| kind.group() == "ray.io")
+    .for_manifests(),
+    CheckFn::Manifest,
+);
 
 /// Newly delegated workload, or template for delegated workloads.
 struct Delegated<'a> {
