@@ -161,7 +161,6 @@ generate: ## Update generated files: pages, schemas, results in examples, guides
 	@$(XTASK) generate
 	@if command -v go >/dev/null; then $(HELM_DOCS) --log-level warning; else echo "skipped: $(CHART)/README.md, because go is not on the PATH"; fi
 	UPDATE_EXPECT=1 cargo test --quiet --package managed-by-policy --test library examples::
-	UPDATE_EXPECT=1 cargo test --quiet --package xtask --test status_guide
 	UPDATE_EXPECT=1 cargo test --quiet --package managed-by-cli --package managed-by-linter -- transcripts schema_matches_the_code
 
 .PHONY: artifacthub

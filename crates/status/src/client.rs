@@ -11,7 +11,10 @@ use http::header::{CONTENT_TYPE, DATE, HeaderMap};
 use http::uri::PathAndQuery;
 use http::{Request, Uri, request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroupList;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    APIGroupList, APIResourceList, ListMeta, Status,
+};
+use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::Config;
 use kube::client::{AuthError, Body};
 use kube::config::KubeConfigOptions;
@@ -92,16 +95,9 @@ pub(super) struct Page<'p> {
 #[derive(Deserialize)]
 struct List<'p> {
     #[serde(default)]
-    metadata: ListMetadata,
+    metadata: ListMeta,
     #[serde(borrow)]
     items: Option<Vec<&'p RawValue>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ListMetadata {
-    #[serde(rename = "continue")]
-    next: String,
 }
 
 impl Client {
@@ -159,12 +155,7 @@ impl Client {
 
     /// Returns the version of the cluster, such as `v1.37.2`.
     pub(super) async fn version(&self) -> Result<String, ReadError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Version {
-            git_version: String,
-        }
-        let version: Version = parse(&self.get("/version").await?)?;
+        let version: Info = parse(&self.get("/version").await?)?;
         Ok(version.git_version)
     }
 
@@ -186,16 +177,7 @@ impl Client {
         &self,
         group_version: &str,
     ) -> Result<BTreeMap<String, bool>, ReadError> {
-        #[derive(Deserialize)]
-        struct Resources {
-            resources: Vec<Served>,
-        }
-        #[derive(Deserialize)]
-        struct Served {
-            name: String,
-            namespaced: bool,
-        }
-        let served: Resources = parse(&self.get(&format!("/apis/{group_version}")).await?)?;
+        let served: APIResourceList = parse(&self.get(&format!("/apis/{group_version}")).await?)?;
         let resources = served.resources.into_iter();
         Ok(resources.map(|one| (one.name, one.namespaced)).collect())
     }
@@ -224,12 +206,6 @@ impl Client {
 
     /// Sends a request, and returns the body of the response.
     async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<String, ReadError> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Status {
-            message: String,
-            metadata: ListMetadata,
-        }
         let other = |text: String| ReadError::Other(format!("{}: {text}", self.server));
         let request = request.body(Body::from(body));
         let request = request.map_err(|e| other(e.to_string()))?;
@@ -251,9 +227,11 @@ impl Client {
         Err(match code.as_u16() {
             403 => ReadError::Forbidden,
             404 => ReadError::NotFound,
-            410 => ReadError::Expired(status.metadata.next),
-            _ if status.message.is_empty() => other(code.to_string()),
-            _ => ReadError::Other(status.message),
+            410 => ReadError::Expired(status.metadata.continue_.unwrap_or_default()),
+            _ => match status.message.filter(|text| !text.is_empty()) {
+                Some(text) => ReadError::Other(text),
+                None => other(code.to_string()),
+            },
         })
     }
 
@@ -300,7 +278,7 @@ impl Client {
             let size = json.len().checked_div(items.len().max(1)).unwrap_or(0);
             let fitting = PAGE_SIZE.checked_div(size).unwrap_or(1);
             each(&Page { json: &json, items });
-            next = list.metadata.next;
+            next = list.metadata.continue_.unwrap_or_default();
             limit = fitting.clamp(1, MAX_PAGE).min(limit.saturating_mul(8));
             if next.is_empty() {
                 return Ok(());

@@ -25,7 +25,7 @@ use tokio::runtime;
 
 use crate::args::StatusOutput;
 use crate::assessment::{
-    ClusterState, Kueue, LEASES, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, assess,
+    ClusterState, Kueue, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, assess, leases,
 };
 use crate::output::{StatusReport, UnreadResource};
 use client::{Client, Page, ReadError};
@@ -236,9 +236,9 @@ impl<'r> Reader<'r> {
             }
         }
         let controllers: BTreeSet<_> = objects.iter().map(StoredObject::controller).collect();
-        for lease in LEASES {
+        for lease in leases() {
             if controllers.contains(lease.controller) {
-                self.read_lease(lease, &mut cluster.leases, &mut unchecked)
+                self.read_lease(&lease, &limits, &mut cluster.leases, &mut unchecked)
                     .await;
             }
         }
@@ -291,7 +291,8 @@ impl<'r> Reader<'r> {
     /// Reads the Lease of a controller in any namespace, or else in the one where its project installs it.
     async fn read_lease(
         &self,
-        lease: &'static LeaseProfile,
+        lease: &LeaseProfile,
+        limits: &Limits,
         leases: &mut Leases,
         unchecked: &mut Vec<UnreadResource>,
     ) {
@@ -318,7 +319,7 @@ impl<'r> Reader<'r> {
         };
         let place = format!("{resource} {name}");
         match read {
-            Ok(()) if leases.is_found(lease) => {}
+            Ok(()) if leases.is_found(lease, limits) => {}
             Ok(()) => {
                 let reason = "none, or several: cannot tell whether the controller runs";
                 unchecked.push(UnreadResource {

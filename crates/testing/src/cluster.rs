@@ -3,20 +3,16 @@
 #![expect(
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
-    clippy::panic,
     clippy::unwrap_used,
     reason = "a test that panics has failed"
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
+use tiny_http::{Header, Request, Response, Server};
 
 /// Resource of the Leases of controllers.
 pub const LEASES: &str = "coordination.k8s.io/v1/leases";
@@ -224,65 +220,34 @@ impl Cluster {
 
     /// Serves the cluster on a port while a client runs, which gets the address. Returns the requests that write, too.
     pub fn serve<T>(&self, client: impl FnOnce(&str) -> T) -> (T, Vec<Write>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (is_done, writes) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        let server = Server::http("127.0.0.1:0").unwrap();
+        let address = server.server_addr().to_string();
+        let mut writes = Vec::new();
         let result = thread::scope(|scope| {
             scope.spawn(|| {
-                for connection in listener.incoming() {
-                    if is_done.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let connection = connection.unwrap();
-                    scope.spawn(|| self.serve_connection(connection, &writes));
+                for request in server.incoming_requests() {
+                    self.serve_request(request, &mut writes);
                 }
             });
-            let result = client(&address.to_string());
-            is_done.store(true, Ordering::Relaxed);
-            drop(TcpStream::connect(address));
+            let result = client(&address);
+            server.unblock();
             result
         });
-        (result, writes.into_inner().unwrap())
+        (result, writes)
     }
 
-    fn serve_connection(&self, connection: TcpStream, writes: &Mutex<Vec<Write>>) {
-        let mut stream = connection.try_clone().unwrap();
-        let mut reader = BufReader::new(connection);
-        let mut line = String::new();
-        while reader.read_line(&mut line).is_ok_and(|read| read > 0) {
-            let request = std::mem::take(&mut line);
-            let mut length = 0;
-            while reader.read_line(&mut line).is_ok() && line != "\r\n" {
-                let header = std::mem::take(&mut line).to_ascii_lowercase();
-                if let Some(value) = header.strip_prefix("content-length: ") {
-                    length = value.trim().parse().unwrap();
-                }
-            }
-            line.clear();
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            let [method, target, _] = *request.split(' ').collect::<Vec<_>>() else {
-                panic!("{request}");
-            };
-            if method != "GET" {
-                let text = String::from_utf8(body).unwrap();
-                let body = serde_json::from_str(&text).unwrap_or(Value::from(text));
-                let path = split_target(target).0;
-                writes
-                    .lock()
-                    .unwrap()
-                    .push((format!("{method} {path}"), body));
-            }
-            let Some((code, body)) = self.respond(method, target) else {
-                return;
-            };
-            let (date, length) = (self.date(), body.len());
-            let head = format!(
-                "HTTP/1.1 {code} -\r\ndate: {date}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-            );
-            if stream.write_all((head + &body).as_bytes()).is_err() {
-                return;
-            }
+    fn serve_request(&self, mut request: Request, writes: &mut Vec<Write>) {
+        let (method, target) = (request.method().to_string(), request.url().to_owned());
+        if method != "GET" {
+            let mut text = String::new();
+            request.as_reader().read_to_string(&mut text).unwrap();
+            let body = serde_json::from_str(&text).unwrap_or(Value::from(text));
+            writes.push((format!("{method} {}", split_target(&target).0), body));
+        }
+        if let Some((code, body)) = self.respond(&method, &target) {
+            let date = Header::from_bytes("date", self.date()).unwrap();
+            let response = Response::from_string(body).with_header(date);
+            request.respond(response.with_status_code(code)).unwrap();
         }
     }
 }

@@ -16,14 +16,6 @@ pub struct Denial {
     pub text: String,
 }
 
-impl Denial {
-    /// Formats the denial as one line: releases, text, rule.
-    pub fn line(&self) -> String {
-        let (releases, text, id) = (self.releases, &self.text, self.rule.id());
-        format!("{releases}: {text} [{id}]")
-    }
-}
-
 /// Returns the denials by kube-apiserver's rules in all releases, oldest release first.
 ///
 /// # Errors

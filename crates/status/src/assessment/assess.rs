@@ -5,7 +5,7 @@ use managed_by::MULTIKUEUE;
 
 use super::lease::{Heartbeat, managers};
 use super::multikueue::{follow, rejected};
-use super::object::{StoredObject, shorten};
+use super::object::{StoredObject, shorten_to};
 use super::time::duration;
 use super::{ClusterState, Limits, Link, ObjectStatus, StatusFinding, StatusVerdict, StatusWrite};
 use StatusVerdict::{
@@ -44,8 +44,8 @@ pub(crate) fn assess(
         state,
         verdict,
         // They contain names that anyone may have written.
-        reason: shorten(reason, MAX_TEXT),
-        action: shorten(action, MAX_TEXT),
+        reason: shorten_to(MAX_TEXT, reason),
+        action: shorten_to(MAX_TEXT, action),
         created: object.created,
         last_status_write,
         chain,
@@ -218,17 +218,15 @@ fn liveness(
     limits: &Limits,
 ) -> Option<StatusFinding> {
     let controller = object.controller();
-    let writers = limits.writers(controller);
-    let own = if writers.is_empty() {
-        managers(controller)
-    } else {
-        &writers
-    };
+    let mut own = limits.writers(controller);
+    if own.is_empty() {
+        own = managers(controller);
+    }
     let write = object.last_status_write(limits.now);
     let write = write.filter(|write| own.contains(&&*write.manager));
     let written = write.map(|write| write.time);
     let name = named(object);
-    match cluster.leases.heartbeat(controller)? {
+    match cluster.leases.heartbeat(controller, limits)? {
         Heartbeat::Renewed(renewal) => {
             let age = limits.age_of_evidence(Some(renewal))?;
             // The leader renews the Lease every two seconds by default, for ten seconds at most.

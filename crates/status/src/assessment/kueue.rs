@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::json::parts;
-use super::object::{Condition, Message, StoredObject, condition};
+use super::object::{Condition, StoredObject, condition, shorten};
 
 const LOCAL_QUEUE: &str = "LocalQueue";
 
@@ -36,7 +36,7 @@ pub(super) struct Workload {
     pub(super) waits_since: Option<DateTime<Utc>>,
     pub(super) waits_for: String,
     /// Fault that keeps Kueue from ever admitting it.
-    pub(super) fault: Option<&'static QueueFault>,
+    pub(super) fault: Option<QueueFault>,
     /// Time and reason of the condition `Finished` that is True.
     pub(super) finished: Option<(DateTime<Utc>, String)>,
     /// Message of the condition `Evicted` that is True.
@@ -53,62 +53,43 @@ pub(super) struct Workload {
 }
 
 /// Fault of a Workload or its `ClusterQueue`.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct QueueFault {
-    /// Parts of Kueue's messages.
-    messages: &'static [&'static str],
     /// What to do about the queue; empty if it is not at fault.
     pub(super) for_queue: &'static str,
     /// How to recreate the workload.
     pub(super) recreate: &'static str,
 }
 
+/// Part of Kueue's message, and the fields of [`QueueFault`].
+///
 /// Source: scheduler.go, flavorassigner.go and `tas_flavorassigner.go` in Kueue 0.18.4 and 0.19.2.
-static FAULTS: [QueueFault; 5] = [
-    QueueFault {
-        messages: &["namespace doesn't match ClusterQueue selector"],
-        for_queue: "correct the namespaceSelector of",
-        recreate: "in another queue",
-    },
-    QueueFault {
-        messages: &[" unavailable in ClusterQueue"],
-        for_queue: "add the resource to",
-        recreate: "without it",
-    },
-    QueueFault {
-        messages: &[" > maximum capacity"],
-        for_queue: "add quota to",
-        recreate: "with smaller requests",
-    },
-    QueueFault {
-        messages: &[
-            "untolerated taint ",
-            "doesn't match node affinity",
-            "TopologyAwareScheduling",
-            "does not contain the requested level",
-        ],
-        for_queue: "add another flavor to",
-        recreate: "for one of its flavors",
-    },
-    QueueFault {
-        messages: &[
-            "resources validation failed",
-            "resources didn't satisfy LimitRange",
-        ],
-        for_queue: "",
-        recreate: "with other requests and limits",
-    },
-];
+const FAULTS: &str = "\
+namespace doesn't match ClusterQueue selector|correct the namespaceSelector of|in another queue
+ unavailable in ClusterQueue|add the resource to|without it
+ > maximum capacity|add quota to|with smaller requests
+untolerated taint |add another flavor to|for one of its flavors
+doesn't match node affinity|add another flavor to|for one of its flavors
+TopologyAwareScheduling|add another flavor to|for one of its flavors
+does not contain the requested level|add another flavor to|for one of its flavors
+resources validation failed||with other requests and limits
+resources didn't satisfy LimitRange||with other requests and limits";
 
 /// Parts of Kueue's message about a flavor that may be free later, although another flavor has a fault.
 const WAITS: [&str; 3] = [" more needed", "topology ", "skipping flavor "];
 
 impl QueueFault {
     /// Finds the fault in the message of the condition `QuotaReserved`.
-    fn find(message: &str) -> Option<&'static Self> {
-        let mut faults = FAULTS.iter();
-        let has = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
-        faults.find(|fault| has(fault.messages) && !has(&WAITS))
+    fn find(message: &str) -> Option<Self> {
+        let fault = FAULTS.lines().find_map(|line| {
+            let (part, rest) = line.split_once('|')?;
+            let (for_queue, recreate) = rest.split_once('|')?;
+            message.contains(part).then_some(Self {
+                for_queue,
+                recreate,
+            })
+        });
+        fault.filter(|_| !WAITS.iter().any(|wait| message.contains(wait)))
     }
 }
 
@@ -189,7 +170,7 @@ parts! {
         /// Number of times that the check sent the Workload back to the queue.
         retry_count: i64,
         name: String,
-        message: Message,
+        message: String,
     }
 }
 
@@ -310,6 +291,7 @@ impl Workload {
         let waiting = reserved.filter(|reserved| !is_true(reserved));
         let finished = find("Finished").filter(is_true);
         let evicted = find("Evicted").filter(is_true);
+        let checks = status.admission_checks.into_iter();
         let mut assignments = status.admission.pod_set_assignments.iter();
         Self {
             name: String::new(),
@@ -329,7 +311,12 @@ impl Workload {
             evicted: evicted.map(Condition::message),
             cluster_queue: status.admission.cluster_queue,
             has_flavor: assignments.any(|assigned| !assigned.flavors.is_empty()),
-            checks: status.admission_checks,
+            checks: checks
+                .map(|check| CheckState {
+                    message: shorten(check.message),
+                    ..check
+                })
+                .collect(),
             cluster: status.cluster_name,
             nominated: status.nominated_cluster_names,
         }

@@ -4,83 +4,47 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
+use super::Limits;
 use super::json::parts;
 
 /// Lease of a controller's leader election.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct LeaseProfile {
     /// Value of `managedBy`.
     pub(crate) controller: &'static str,
     /// Namespace in which the project installs the controller.
     pub(crate) namespace: &'static str,
     pub(crate) name: &'static str,
-    /// Field managers with which the controller writes. `manager` is the name of the program in many images.
-    pub(super) managers: &'static [&'static str],
+    /// Field managers with which the controller writes, with commas. `manager` is the name of the program in many images.
+    managers: &'static str,
 }
 
-const fn lease(
-    controller: &'static str,
-    namespace: &'static str,
-    name: &'static str,
-    managers: &'static [&'static str],
-) -> LeaseProfile {
-    LeaseProfile {
-        controller,
-        namespace,
-        name,
-        managers,
-    }
-}
-
-/// Leases of controllers. Some clusters have none, for example K3s, and some projects elect a leader only if a flag says so.
+/// Fields of [`LeaseProfile`]. Some clusters have no Leases, for example K3s, and some projects elect a leader only if a flag says so.
 ///
 /// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, `leaderElection` in the configurations that Kueue,
 /// JobSet and Trainer install, and the defaults in the main programs of KubeRay (`LeaderElectionID`), the Training Operator
 /// (`--leader-election-id`) and AppWrapper.
-pub(crate) const LEASES: &[LeaseProfile] = &[
-    lease(
-        "kubernetes.io/job-controller",
-        "kube-system",
-        "kube-controller-manager",
-        &["kube-controller-manager", "k3s"],
-    ),
-    lease(
-        managed_by::MULTIKUEUE,
-        "kueue-system",
-        "c1f6bfd2.kueue.x-k8s.io",
-        &["kueue"],
-    ),
-    lease(
-        "jobset.sigs.k8s.io/jobset-controller",
-        "jobset-system",
-        "6d4f6a47.jobset.x-k8s.io",
-        &["jobset", "manager"],
-    ),
-    lease(
-        "trainer.kubeflow.org/trainjob-controller",
-        "kubeflow-system",
-        "trainer.kubeflow.org",
-        &["trainer", "manager"],
-    ),
-    lease(
-        "ray.io/kuberay-operator",
-        "kuberay-operator",
-        "ray-operator-leader",
-        &["kuberay-operator", "manager"],
-    ),
-    lease(
-        "kubeflow.org/training-operator",
-        "kubeflow",
-        "1ca428e5.training-operator.kubeflow.org",
-        &["training-operator", "training-operator.v1", "manager"],
-    ),
-    lease(
-        "workload.codeflare.dev/appwrapper-controller",
-        "appwrapper-system",
-        "f134c674.codeflare.dev",
-        &["appwrapper", "manager"],
-    ),
-];
+const LEASES: &str = "\
+kubernetes.io/job-controller kube-system kube-controller-manager kube-controller-manager,k3s
+kueue.x-k8s.io/multikueue kueue-system c1f6bfd2.kueue.x-k8s.io kueue
+jobset.sigs.k8s.io/jobset-controller jobset-system 6d4f6a47.jobset.x-k8s.io jobset,manager
+trainer.kubeflow.org/trainjob-controller kubeflow-system trainer.kubeflow.org trainer,manager
+ray.io/kuberay-operator kuberay-operator ray-operator-leader kuberay-operator,manager
+kubeflow.org/training-operator kubeflow 1ca428e5.training-operator.kubeflow.org training-operator,training-operator.v1,manager
+workload.codeflare.dev/appwrapper-controller appwrapper-system f134c674.codeflare.dev appwrapper,manager";
+
+/// Returns the Leases of controllers.
+pub(crate) fn leases() -> impl Iterator<Item = LeaseProfile> {
+    LEASES.lines().filter_map(|line| {
+        let mut fields = line.split(' ');
+        Some(LeaseProfile {
+            controller: fields.next()?,
+            namespace: fields.next()?,
+            name: fields.next()?,
+            managers: fields.next()?,
+        })
+    })
+}
 
 parts! {
     struct Lease {
@@ -90,6 +54,7 @@ parts! {
 
     struct Metadata {
         namespace: String,
+        creation_timestamp: Option<DateTime<Utc>>,
     }
 
     struct Spec {
@@ -101,53 +66,69 @@ parts! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heartbeat {
     Renewed(DateTime<Utc>),
-    /// The Lease could not be read, or several namespaces have one.
+    /// The Lease could not be read, or it is not certain which of several Leases is the controller's.
     Unread,
 }
 
-/// The last renewal of each controller's Lease, with the namespace of the Lease.
+/// Lease of a controller: the one in the project's namespace, or else the oldest. Anyone may create a Lease of that name in another
+/// namespace.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Leases(BTreeMap<&'static str, (String, Heartbeat)>);
+struct Found {
+    /// False for the project's namespace, and the time of the creation.
+    rank: (bool, Option<DateTime<Utc>>),
+    renewed: Option<DateTime<Utc>>,
+    is_contested: bool,
+}
+
+/// The Leases of controllers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Leases(BTreeMap<&'static str, Found>);
 
 impl Leases {
-    /// Adds a Lease as JSON. A Lease without a renewal is ignored. The one in the project's namespace is the controller's: anyone may
-    /// create a Lease of that name in another namespace.
+    /// Adds a Lease as JSON. A Lease without a renewal is ignored.
     pub(crate) fn add(&mut self, profile: &LeaseProfile, json: &str) {
         let Lease { metadata, spec } = serde_json::from_str(json).unwrap_or_default();
-        let Some(time) = spec.renew_time else {
+        let is_elsewhere = metadata.namespace != profile.namespace;
+        let mut found = Found {
+            rank: (is_elsewhere, metadata.creation_timestamp),
+            renewed: spec.renew_time,
+            is_contested: false,
+        };
+        if found.renewed.is_none() {
             return;
-        };
-        let heartbeat = match self.0.get(profile.controller) {
-            Some((known, _)) if known == profile.namespace => return,
-            Some(_) if metadata.namespace != profile.namespace => Heartbeat::Unread,
-            _ => Heartbeat::Renewed(time),
-        };
-        self.0
-            .insert(profile.controller, (metadata.namespace, heartbeat));
+        }
+        if let Some(known) = self.0.remove(profile.controller) {
+            if known.rank <= found.rank {
+                found = known;
+            }
+            found.is_contested = found.rank.0;
+        }
+        self.0.insert(profile.controller, found);
     }
 
     /// Notes that a Lease could not be read.
     pub(crate) fn note_unread(&mut self, profile: &LeaseProfile) {
-        let unread = (String::new(), Heartbeat::Unread);
-        self.0.insert(profile.controller, unread);
+        self.0.insert(profile.controller, Found::default());
     }
 
-    pub(super) fn heartbeat(&self, controller: &str) -> Option<Heartbeat> {
-        self.0.get(controller).map(|(_, heartbeat)| *heartbeat)
+    /// Returns the last renewal. If another Lease may be the controller's, only a recent one is evidence.
+    pub(super) fn heartbeat(&self, controller: &str, limits: &Limits) -> Option<Heartbeat> {
+        let found = self.0.get(controller)?;
+        let renewed = found.renewed.filter(|renewed| {
+            !found.is_contested || limits.age_of_evidence(Some(*renewed)).is_none()
+        });
+        Some(renewed.map_or(Heartbeat::Unread, Heartbeat::Renewed))
     }
 
-    /// Returns true if a Lease of the controller was found, and only one.
-    pub(crate) fn is_found(&self, profile: &LeaseProfile) -> bool {
-        matches!(
-            self.heartbeat(profile.controller),
-            Some(Heartbeat::Renewed(_))
-        )
+    /// Returns true if the Lease of the controller was found.
+    pub(crate) fn is_found(&self, profile: &LeaseProfile, limits: &Limits) -> bool {
+        let heartbeat = self.heartbeat(profile.controller, limits);
+        matches!(heartbeat, Some(Heartbeat::Renewed(_)))
     }
 }
 
 /// Returns the field managers of a controller; empty if they are unknown.
-pub(super) fn managers(controller: &str) -> &'static [&'static str] {
-    let mut leases = LEASES.iter();
-    let profile = leases.find(|profile| profile.controller == controller);
-    profile.map_or(&[], |profile| profile.managers)
+pub(super) fn managers(controller: &str) -> Vec<&'static str> {
+    let profile = leases().find(|profile| profile.controller == controller);
+    profile.map_or_else(Vec::new, |profile| profile.managers.split(',').collect())
 }

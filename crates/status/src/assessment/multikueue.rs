@@ -414,7 +414,7 @@ impl<'c> Queues<'c> {
         {
             return first;
         }
-        let message = own.map_or("", |state| &*state.message.0);
+        let message = own.map_or("", |state| &*state.message);
         let age = workload.reserved.map_or(TimeDelta::zero(), |time| {
             self.limits.now.signed_duration_since(time)
         });

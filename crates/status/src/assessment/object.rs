@@ -93,19 +93,12 @@ parts! {
 /// Maximum length of a message in characters.
 const MAX_MESSAGE: usize = 400;
 
-/// Message that anyone may have written, without the end of a long one: 50,000 of them are in memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
-pub(super) struct Message(pub(super) String);
-
-impl From<String> for Message {
-    fn from(text: String) -> Self {
-        Self(shorten(text, MAX_MESSAGE))
-    }
+/// Returns a text that anyone may have written without the end of a long one: 50,000 of them are in memory.
+pub(super) fn shorten(text: String) -> String {
+    shorten_to(MAX_MESSAGE, text)
 }
 
-/// Returns a text without the end of a long one.
-pub(super) fn shorten(text: String, max: usize) -> String {
+pub(super) fn shorten_to(max: usize, text: String) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text,
@@ -113,9 +106,8 @@ pub(super) fn shorten(text: String, max: usize) -> String {
 }
 
 impl Condition {
-    /// Returns the message without the end of a long one.
     pub(super) fn message(&self) -> String {
-        shorten(self.message.clone(), MAX_MESSAGE)
+        shorten(self.message.clone())
     }
 }
 
@@ -183,7 +175,7 @@ impl StoredObject {
             uid: metadata.uid,
             created: metadata.creation_timestamp,
             is_being_deleted: metadata.deletion_timestamp.is_some(),
-            delegated_to: state.delegated_to.map(|name| Message::from(name).0),
+            delegated_to: state.delegated_to.map(shorten),
             built_in: state.reserved_value.unwrap_or_default(),
             outcome: state.outcome,
             queue: label(managed_by::QUEUE_NAME),
@@ -221,7 +213,7 @@ fn unknown_name(finding: &Finding) -> Option<(String, bool)> {
         "managed-by/reserved-domain" | "managed-by/wrong-kind" | "managed-by/format" => false,
         _ => return None,
     };
-    Some((Message::from(finding.message.clone()).0, is_listed_rule))
+    Some((shorten(finding.message.clone()), is_listed_rule))
 }
 
 /// Returns the message of a denial about the status.
@@ -229,5 +221,5 @@ fn violation(finding: &Finding) -> Option<String> {
     let id = finding.rule.id();
     let is_status = id.starts_with("job-status/") || id.starts_with("status/");
     (is_status && finding.enforcement == Enforcement::Deny)
-        .then(|| format!("{} [{id}]", Message::from(finding.message.clone()).0))
+        .then(|| format!("{} [{id}]", shorten(finding.message.clone())))
 }

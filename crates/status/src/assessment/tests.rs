@@ -80,21 +80,27 @@ fn change(cluster: &mut Cluster, place: &str, mut value: Value) {
         workload.map_or(found, |(name, _)| name) == name
     });
     let index = index.unwrap();
-    let Some((parent, member)) = pointer.and_then(|pointer| pointer.rsplit_once('/')) else {
+    let Some(pointer) = pointer else {
         match value {
             Value::Null => drop(list.remove(index)),
             value => list[index] = value,
         }
         return;
     };
-    match list[index].pointer_mut(parent).unwrap() {
-        Value::Array(elements) if member == "-" => elements.push(value),
-        Value::Array(elements) if value.is_null() => {
-            drop(elements.remove(member.parse().unwrap()));
-        }
-        Value::Array(elements) => elements[member.parse::<usize>().unwrap()] = value,
-        object => object[member] = value,
+    let mut patch = json!({"op": "add", "path": pointer, "value": value});
+    // In an array, `add` would insert.
+    if list[index].pointer(pointer).is_some() {
+        patch["op"] = json!(if patch["value"].is_null() {
+            "remove"
+        } else {
+            "replace"
+        });
     }
+    json_patch::patch(
+        &mut list[index],
+        &serde_json::from_value::<json_patch::Patch>(json!([patch])).unwrap(),
+    )
+    .unwrap();
 }
 
 /// Formats what a case may expect.
