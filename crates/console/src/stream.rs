@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
 use managed_by_offline::{
-    SourceDocument, Unwrapper, complete_len, embedded_events, next_start, received_time,
+    SourceDocument, Unwrapper, complete_len, embedded_records, next_start, received_time,
     split_documents,
 };
 use serde::de::IgnoredAny;
@@ -27,6 +27,9 @@ const READ: usize = 256 << 10;
 
 /// Maximum size of a document. A Kubernetes object is at most 1.5 MiB, but kubectl prints a list as a single document.
 pub const MAX_DOCUMENT: usize = 64 << 20;
+
+/// The error about a text without JSON.
+const NO_RECORDS: &str = "no JSON in any line, expected objects, watch events or audit events";
 
 /// Maximum number of queued pieces of a pipe, fewer if they are longer than [`CHUNK`]. For a file, only the next piece is
 /// read ahead.
@@ -250,7 +253,7 @@ impl Source {
                 self.documents.push_back((self.time.clone(), entry));
             };
             // Embedded events are at the line of the document.
-            match embedded_events(document.bytes) {
+            match embedded_records(document.bytes) {
                 None => add(Arc::clone(&piece), range),
                 Some(events) => {
                     let events = events.split(|byte| *byte == b'\n');
@@ -390,7 +393,10 @@ fn pump_decompressed(
             }
         }
         if is_finished {
-            return error.or_else(|| pieces.has_skipped.then(document_too_large));
+            let nothing = unwrapper.found_nothing().then(|| NO_RECORDS.to_owned());
+            return error
+                .or_else(|| pieces.has_skipped.then(document_too_large))
+                .or(nothing);
         }
     }
 }

@@ -50,7 +50,7 @@ mod text;
 mod unwrapper;
 
 pub use document::{Document, ValueLocation};
-pub use embedded::embedded_events;
+pub use embedded::embedded_records;
 pub use evaluator::Evaluator;
 pub use operation::Operation;
 pub use path::Path;

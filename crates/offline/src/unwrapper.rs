@@ -1,11 +1,11 @@
-//! Unwraps audit logs from the formats of container runtimes, `OpenShift` and AWS, and converts YAML.
+//! Cuts recordings out of the lines of logs, and converts YAML.
 
 use serde::Deserialize;
 
 use crate::document::Document;
 
-/// Extracts audit events from their wrappers: the line prefix of a container runtime (CRI), of a `CloudWatch` export or of
-/// `oc adm node-logs`, the JSON of Docker's log driver, or the output of `aws logs filter-log-events`. Converts the documents of
+/// Cuts JSON out of log lines: behind any prefix, such as of a container runtime (CRI), `oc adm node-logs`, `kubectl logs --prefix`,
+/// stern, journald or `CloudWatch`, and out of the JSON of Docker's log driver. Converts the documents of
 /// `kubectl get --watch -o yaml` to JSON. Each event or document is written on the line where it ends, and the other lines become
 /// empty. Other input is copied unchanged.
 #[derive(Debug, Default)]
@@ -17,17 +17,14 @@ pub struct Unwrapper {
     event: Vec<u8>,
     /// True if the incomplete event was written to standard error.
     is_stderr: bool,
+    has_text: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Format {
-    Plain,
-    TimestampPrefix,
-    /// `NODE {...}`, as `oc adm node-logs` prints the audit logs of several nodes.
-    NodePrefix,
-    Docker,
-    FilterLogEvents,
+    Json,
     Yaml,
+    LogLines,
 }
 
 /// The starts of YAML: the first keys of an object and of a watch event, which kubectl sorts, a separator and a comment.
@@ -48,7 +45,6 @@ struct DockerLine {
 }
 
 /// The text of a line, without its wrapper.
-#[derive(Default)]
 struct Line {
     text: Vec<u8>,
     /// True if the next line continues the text.
@@ -56,16 +52,12 @@ struct Line {
     is_stderr: bool,
 }
 
-impl From<Vec<u8>> for Line {
-    fn from(text: Vec<u8>) -> Self {
-        Self {
-            text,
-            ..Self::default()
-        }
-    }
-}
-
 impl Unwrapper {
+    /// Returns true if the input was the lines of a log, and none contained JSON.
+    pub fn found_nothing(&self) -> bool {
+        matches!(self.format, Some(Format::LogLines)) && !self.has_text
+    }
+
     /// Unwraps the next chunk of input and appends the result to `to`. `is_last` flushes an incomplete line or event.
     pub fn push(&mut self, bytes: &[u8], is_last: bool, to: &mut Vec<u8>) {
         let Some(format) = self.format else {
@@ -77,7 +69,7 @@ impl Unwrapper {
             }
             return;
         };
-        if matches!(format, Format::Plain) {
+        if matches!(format, Format::Json) {
             to.extend_from_slice(bytes);
             return;
         }
@@ -129,20 +121,15 @@ impl Unwrapper {
             }
             return to.push(b'\n');
         }
-        let line = match format {
-            Format::Plain | Format::Yaml => line.into(),
-            Format::TimestampPrefix => parse_prefixed_line(&line),
-            Format::NodePrefix => parse_node_line(line),
-            Format::Docker => parse_docker_line(&line),
-            Format::FilterLogEvents => parse_message_line(&line).into(),
-        };
+        let line = Line::new(&line);
         // Lines of the other stream may interrupt an event.
         if !self.event.is_empty() && line.is_stderr != self.is_stderr {
             return to.push(b'\n');
         }
         self.is_stderr = line.is_stderr;
         // Other programs may write to the same log.
-        if !self.event.is_empty() || line.text.starts_with(b"{") {
+        if !self.event.is_empty() || line.text.starts_with(b"{\"") {
+            self.has_text = true;
             self.event.extend_from_slice(&line.text);
         }
         if !line.continues {
@@ -155,92 +142,58 @@ impl Unwrapper {
 impl Format {
     fn detect(start: &[u8]) -> Self {
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-        let inner = start
-            .strip_prefix(b"{")
-            .unwrap_or_default()
-            .trim_ascii_start();
-        if start.starts_with(b"{\"log\":\"") {
-            Self::Docker
-        } else if inner.starts_with(b"\"events\"") {
-            Self::FilterLogEvents
-        } else if matches!(
-            start,
-            [b'0'..=b'9', _, _, _, b'-', _, _, b'-', _, _, b'T', ..]
-        ) {
-            Self::TimestampPrefix
+        let inner = start.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+        if is_docker_line(start) {
+            Self::LogLines
         } else if YAML_STARTS.iter().any(|key| start.starts_with(key)) {
             Self::Yaml
-        } else if starts_with_node(start) {
-            Self::NodePrefix
+        } else if matches!(start.trim_ascii_start(), [] | [b'{', ..])
+            || matches!(inner, Some([] | [b'{' | b'[' | b'"' | b']', ..]))
+        {
+            Self::Json
         } else {
-            Self::Plain
+            Self::LogLines
         }
     }
 }
 
-/// Returns true if text starts with the name of a node and an object. The name may be longer than the text.
-fn starts_with_node(text: &[u8]) -> bool {
-    // `kubectl logs --prefix` prints `[pod/POD/CONTAINER] {...}`.
-    if text.starts_with(b"[pod/") {
-        return true;
-    }
-    let is_in_name = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
-    let len = text.iter().take_while(|byte| is_in_name(byte)).count();
-    let (name, rest) = text.split_at_checked(len).unwrap_or_default();
-    !name.is_empty() && (rest.starts_with(b" {") || rest.is_empty() && len >= SNIFFED)
+/// Returns true for the start of a line of Docker's `json-file` driver: `{"log":`.
+fn is_docker_line(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"{").unwrap_or_default();
+    line.trim_ascii_start().starts_with(b"\"log\"")
 }
 
-/// Removes the name of the node from `NODE {...}`.
-fn parse_node_line(line: Vec<u8>) -> Line {
-    match memchr::memmem::find(&line, b" {") {
-        Some(end) if starts_with_node(&line) => line
-            .get(end..)
-            .unwrap_or_default()
-            .trim_ascii_start()
-            .to_owned()
-            .into(),
-        _ => line.into(),
+impl Line {
+    fn new(line: &[u8]) -> Self {
+        // The error is reported when the line is parsed.
+        if is_docker_line(line)
+            && let Ok(DockerLine { log, stream }) = serde_json::from_slice(line)
+        {
+            let text = log.strip_suffix('\n');
+            return Self {
+                continues: text.is_none(),
+                text: text.unwrap_or(&log).as_bytes().to_owned(),
+                is_stderr: stream == "stderr",
+            };
+        }
+        // `TIME stdout F TEXT`, with `P` instead of `F` if the next line continues the text.
+        let mut words = line.splitn(4, |byte| *byte == b' ').skip(1);
+        if let (Some(stream @ (b"stdout" | b"stderr")), Some(tag), Some(text)) =
+            (words.next(), words.next(), words.next())
+        {
+            return Self {
+                text: text.to_owned(),
+                continues: tag.first() == Some(&b'P'),
+                is_stderr: stream == b"stderr",
+            };
+        }
+        let start = memchr::memmem::find(line, b"{\"").unwrap_or(line.len());
+        Self {
+            text: line.get(start..).unwrap_or_default().to_owned(),
+            continues: false,
+            is_stderr: false,
+        }
     }
-}
-
-/// Parses `2026-11-22T13:10:37.429806Z stdout F {...}`, with `P` instead of `F` if the next line continues the text, and
-/// `2026-11-22T13:10:37.429Z {...}`.
-fn parse_prefixed_line(line: &[u8]) -> Line {
-    let mut words = line.splitn(4, |byte| *byte == b' ');
-    let (_, stream, tag, text) = (words.next(), words.next(), words.next(), words.next());
-    if let (Some(stream @ (b"stdout" | b"stderr")), Some(tag), Some(text)) = (stream, tag, text) {
-        return Line {
-            text: text.to_owned(),
-            continues: tag.first() == Some(&b'P'),
-            is_stderr: stream == b"stderr",
-        };
-    }
-    let start = memchr::memchr(b'{', line).unwrap_or(line.len());
-    line.get(start..).unwrap_or_default().to_owned().into()
-}
-
-/// Parses `{"log":"{...}\n","stream":"stdout","time":"..."}`. Without a line end in `log`, the next line continues the
-/// text.
-fn parse_docker_line(line: &[u8]) -> Line {
-    // The error is reported when the line is parsed.
-    let Ok(DockerLine { log, stream }) = serde_json::from_slice(line) else {
-        return line.to_owned().into();
-    };
-    let text = log.strip_suffix('\n');
-    Line {
-        continues: text.is_none(),
-        text: text.unwrap_or(&log).as_bytes().to_owned(),
-        is_stderr: stream == "stderr",
-    }
-}
-
-/// Returns the event in a line `"message": "{...}",`.
-fn parse_message_line(line: &[u8]) -> Vec<u8> {
-    let text = line.trim_ascii().strip_prefix(b"\"message\":");
-    let text = text.unwrap_or_default().trim_ascii();
-    let text = text.strip_suffix(b",").unwrap_or(text);
-    let read: Result<String, _> = serde_json::from_slice(text);
-    read.map_or_else(|_| text.to_owned(), String::into_bytes)
 }
 
 #[cfg(test)]
@@ -263,7 +216,7 @@ mod tests {
         results.remove(0)
     }
 
-    /// `EVENT`, `START`, `END` and `TIME` stand for an event, its parts and a time, and `QUOTED` for JSON strings of them.
+    /// `EVENT`, `START`, `END` and `TIME` stand for an event, its parts and a time, and `QUOTED-` for JSON strings of them.
     #[test]
     fn events_keep_line_numbers() {
         let event = "{\"kind\":\"Event\",\"verb\":\"create\"}";
@@ -272,10 +225,8 @@ mod tests {
         let fill = |text: &str| {
             let text = text
                 .replace("QUOTED-LINE", &quoted(&format!("{event}\n")))
-                .replace("QUOTED-START", &quoted(start));
-            let text = text
-                .replace("QUOTED-END", &quoted(&format!("{end}\n")))
-                .replace("QUOTED", &quoted(event));
+                .replace("QUOTED-START", &quoted(start))
+                .replace("QUOTED-END", &quoted(&format!("{end}\n")));
             let text = text
                 .replace("EVENT", event)
                 .replace("START", start)
@@ -319,10 +270,14 @@ mod tests {
                 "{\"log\":QUOTED-START,\"time\":\"x\"}\n{\"log\":\"I1122\\n\",\"stream\":\"stderr\"}\n{\"log\":QUOTED-END,\"time\":\"x\"}\n",
                 "\n\nEVENT\n",
             ),
+            ("{ \"log\" : QUOTED-LINE }\n", "EVENT\n"),
+            // stern, journald, logcli.
             (
-                "{\n    \"events\": [\n        {\n            \"message\": QUOTED,\n            \"eventId\": \"1\"\n        }\n    ]\n}\n",
-                "\n\n\nEVENT\n\n\n\n\n",
+                "api-0 kube-apiserver EVENT\nOct 1 08:00:10 api-0 api[1]: EVENT\nTIME {pod=\"a\"} EVENT\n",
+                "EVENT\nEVENT\nEVENT\n",
             ),
+            ("[TIME] EVENT\n[I1122] {a}\n", "EVENT\n\n"),
+            ("[ {\"a\":\n1}]", "[ {\"a\":\n1}]"),
         ] {
             assert_eq!(unwrapped(&fill(text)), fill(expected), "{text}");
         }

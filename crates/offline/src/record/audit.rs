@@ -174,6 +174,11 @@ impl<'a> AuditedWrite<'a> {
     }
 }
 
+pub(crate) fn truncated() -> SkippedRecord {
+    let text = "audit event that the API server or the cloud truncated, because it is too large, expected the whole object";
+    SkippedRecord::new(SkipReason::NoObject, text)
+}
+
 /// Converts an audit event (`Event` in `audit.k8s.io`) to a record.
 pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, SkippedRecord> {
     let Some(audited) = AuditedWrite::new(event) else {
@@ -184,10 +189,7 @@ pub(super) fn record(event: Members<'_>) -> Result<Record<'_>, SkippedRecord> {
         .any(|kind| kind.group() == audited.group && kind.plural() == audited.resource);
     let is_truncated = audited.is_truncated();
     let response = match audited.response() {
-        _ if is_truncated && is_known && !audited.is_rejected() => {
-            let text = "audit event that the API server or the cloud truncated, because it is too large, expected the whole object";
-            return Err(SkippedRecord::new(SkipReason::NoObject, text));
-        }
+        _ if is_truncated && is_known && !audited.is_rejected() => return Err(truncated()),
         _ if audited.is_rejected() => {
             let rejected = audited.rejection().map(Box::new);
             return Ok(rejected.map_or(Record::Ignored, Record::Rejected));

@@ -9,7 +9,7 @@ use crate::json::{Members, elements, error_text};
 use crate::skipped::{SkipReason, SkippedRecord};
 
 pub use audit::RejectedWrite;
-pub(crate) use audit::{AuditedWrite, Write};
+pub(crate) use audit::{AuditedWrite, Write, truncated};
 pub(crate) use state::State;
 
 /// A record in a document.
@@ -179,7 +179,7 @@ fn classify<'a>(
             }
         }
         ("", _) => {
-            let text = "expected an object, a watch event or an audit event";
+            let text = "expected an object, a watch event or an audit event; decode or cut out its JSON, such as with `jq -r '.message.data | @base64d'`";
             each(Err(unknown_document(text)));
         }
         _ => each(Ok(listed(state))),

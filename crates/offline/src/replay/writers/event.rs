@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::json::{Members, elements, string};
 use crate::path::Path;
-use crate::record::AuditedWrite;
+use crate::record::{AuditedWrite, truncated};
 use crate::replay::tally::username;
 use crate::skipped::{SkipReason, SkippedRecord};
 
@@ -176,6 +176,9 @@ impl<'c> AuditEvent<'c> {
                 object.and_then(|object| tracked.reconciler(object))
             });
         let Some(reconciler) = reconciler else {
+            if audited.is_truncated() {
+                return Self::Skipped(truncated());
+            }
             return Self::UnknownReconciler;
         };
         let user = audited.user().and_then(username);
