@@ -341,7 +341,7 @@ impl Manifests {
     ) -> bool {
         let path = format!("{path}.{name}");
         let values = [member(old, name), member(new, name)];
-        if values[0] == values[1] {
+        if is_same(values[0], values[1]) {
             return false;
         }
         let Some(field) = field(structure, name).filter(|field| field.since <= self.oldest.minor())
@@ -385,7 +385,7 @@ impl Manifests {
 
     /// Compares two values of a Go type as `Semantic.DeepEqual` does: missing ones equal zero values, except for pointers.
     fn compare(&mut self, of: &str, path: &str, old: Option<&Value>, new: Option<&Value>) -> bool {
-        if old == new {
+        if is_same(old, new) {
             return false;
         }
         if let Some(of) = of.strip_prefix('*') {
@@ -395,8 +395,12 @@ impl Manifests {
             let (Some(old), Some(new)) = (array(old), array(new)) else {
                 return self.leave(path);
             };
-            // Other clients may have added elements, which an apply keeps.
-            if self.is_old_stored && old.len() > new.len() {
+            // Other clients may have added elements, which an apply keeps. A directive of a patch, such as `$patch`, changes the list.
+            let has_directive = |value: &Value| {
+                let mut names = value.as_object().into_iter().flat_map(Map::keys);
+                names.any(|name| name.starts_with('$'))
+            };
+            if self.is_old_stored && old.len() > new.len() || new.iter().any(has_directive) {
                 return self.leave(path);
             }
             let pairs = old.iter().zip(new).enumerate();
@@ -434,7 +438,9 @@ impl Manifests {
 
     /// Compares an entry of a map.
     fn entry(&mut self, of: &str, path: &str, key: &str, [old, new]: [Option<&Value>; 2]) -> bool {
-        if old == new || self.is_old_stored && new.is_none() && GENERATED_LABELS.contains(&key) {
+        if is_same(old, new)
+            || self.is_old_stored && new.is_none() && GENERATED_LABELS.contains(&key)
+        {
             return false;
         }
         let is_null = |value: Option<&Value>| value.is_some_and(Value::is_null);
@@ -443,6 +449,20 @@ impl Manifests {
             return self.leave(path);
         }
         self.compare(of, path, old, new) || old.is_some() != new.is_some()
+    }
+}
+
+/// Returns true if two values are equal, and no part of them is null: kube-apiserver stores a null entry of a map as an empty string,
+/// and an apply deletes it.
+fn is_same(old: Option<&Value>, new: Option<&Value>) -> bool {
+    old == new && !new.is_some_and(has_null)
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(has_null),
+        Value::Object(members) => members.values().any(has_null),
+        value => value.is_null(),
     }
 }
 
