@@ -1,5 +1,7 @@
 //! The arguments of the program.
 
+use std::path::PathBuf;
+
 use clap::builder::PossibleValuesParser;
 use clap::{ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
@@ -32,6 +34,9 @@ pub(crate) struct Args {
     /// Ignore managed-by.toml in the current directory and its parents
     #[arg(long, global = true)]
     pub(crate) no_config: bool,
+    /// Use this file instead of managed-by.toml, such as one of the base branch, which a pull request can't change
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
+    pub(crate) config: Option<PathBuf>,
     /// Command to run
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -4,6 +4,7 @@
 mod args;
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
 fn run(mut args: Args) -> Result<ExitStatus, CliError> {
     let quiet = args.quiet;
     if !args.no_config {
-        configure(&mut args.command)?;
+        configure(args.config.as_deref(), &mut args.command)?;
     }
     match args.command {
         Command::Lint(args) => lint::run(&args, quiet),
@@ -103,17 +104,17 @@ fn report(command: &Command) -> Option<(ReportKind, Output)> {
     })
 }
 
-/// Applies `managed-by.toml` where the arguments set no value.
-fn configure(command: &mut Command) -> Result<(), CliError> {
+/// Applies a configuration file, or `managed-by.toml`, where the arguments set no value.
+fn configure(file: Option<&Path>, command: &mut Command) -> Result<(), CliError> {
     match command {
-        Command::Lint(args) => config::apply_to_manifests(&mut args.manifests),
-        Command::Diff(args) => config::apply_to_manifests(&mut args.manifests),
-        Command::Review(args) => config::apply_to_evaluation(&mut args.evaluation),
-        Command::Replay(args) => config::apply_to_evaluation(&mut args.evaluation),
-        Command::Conformance(args) => config::apply_to_settings(&mut args.settings),
-        Command::Status(args) => config::apply_to_settings(&mut args.settings),
+        Command::Lint(args) => config::apply_to_manifests(file, &mut args.manifests),
+        Command::Diff(args) => config::apply_to_manifests(file, &mut args.manifests),
+        Command::Review(args) => config::apply_to_evaluation(file, &mut args.evaluation),
+        Command::Replay(args) => config::apply_to_evaluation(file, &mut args.evaluation),
+        Command::Conformance(args) => config::apply_to_settings(file, &mut args.settings),
+        Command::Status(args) => config::apply_to_settings(file, &mut args.settings),
         Command::Settings(SettingsCommand::Writers(args)) => {
-            config::apply_to_settings(&mut args.settings)
+            config::apply_to_settings(file, &mut args.settings)
         }
         _ => Ok(()),
     }

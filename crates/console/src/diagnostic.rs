@@ -43,6 +43,7 @@ pub enum DiagnosticKind {
     KustomizePatch,
     UnknownPatchRelease,
     BaseRevisionError,
+    Configuration,
 }
 
 /// Severity of a diagnostic or a finding.
@@ -63,7 +64,7 @@ impl fmt::Display for Level {
 
 impl DiagnosticKind {
     /// All kinds, each with its severity and its title.
-    pub const ALL: [(Self, Level, &str); 12] = [
+    pub const ALL: [(Self, Level, &str); 13] = [
         (
             Self::NotEvaluated,
             Level::Error,
@@ -119,6 +120,11 @@ impl DiagnosticKind {
             Self::BaseRevisionError,
             Level::Note,
             "An error in the committed revision of a file, which the change may fix",
+        ),
+        (
+            Self::Configuration,
+            Level::Note,
+            "A configuration file of the evaluated tree that excludes files or weakens rules",
         ),
     ];
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use managed_by::{Enforcement, did_you_mean, nearest_name, rule, rules};
+use managed_by_console::diagnostic::Diagnostic;
 use managed_by_console::value::{parse_namespace, suggestion};
 use managed_by_offline::ReleaseSelector;
 
@@ -123,7 +124,7 @@ pub struct DirectoryArgs {
     /// Also apply --exclude to files given as arguments, which is how pre-commit passes them
     #[arg(long)]
     pub(crate) force_exclude: bool,
-    /// Include files that .gitignore and .ignore exclude
+    /// Include files that .gitignore or .ignore excludes and git does not track
     #[arg(long)]
     pub(crate) no_ignore: bool,
     /// Skip files that are neither YAML nor JSON instead of exiting with code 2
@@ -166,6 +167,9 @@ pub struct EvaluationArgs {
         help_heading = "Output"
     )]
     pub output: Output,
+    /// What `managed-by.toml` of the evaluated tree switches off.
+    #[arg(skip)]
+    pub(crate) weakened_by: Option<Diagnostic>,
 }
 
 #[derive(Debug, ClapArgs)]

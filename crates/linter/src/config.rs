@@ -1,11 +1,12 @@
-//! Repository-wide defaults: `managed-by.toml`, in the working directory or an ancestor.
+//! Repository-wide defaults: `--config`, or `managed-by.toml` in the working directory or an ancestor.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use managed_by::{did_you_mean, nearest};
-use managed_by_console::diagnostic::{Diagnostic, span_and_source};
+use managed_by::{Enforcement, did_you_mean, nearest, rule};
+use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind, span_and_source};
 use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
 use managed_by_console::value::parse_namespace;
@@ -46,6 +47,12 @@ struct Config {
     deny_warnings: bool,
     /// Exit with 0 if nothing was evaluated or a file is empty
     allow_empty: bool,
+    /// The directory that `exclude` is relative to, if it is not the working directory.
+    #[serde(skip)]
+    root: Option<PathBuf>,
+    /// Name of the file, unless an argument names it.
+    #[serde(skip)]
+    found: Option<Arc<str>>,
 }
 
 fn namespace<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
@@ -61,44 +68,61 @@ fn rule_overrides<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<RuleOverrid
     rules.collect()
 }
 
-/// Applies the file's values where the arguments of a command that reads manifests set none.
+/// Applies the values of a file, or of the nearest `managed-by.toml`, where the arguments of a command that reads manifests set none.
 ///
 /// # Errors
-/// Returns an error if the file exists and is invalid.
-pub fn apply_to_manifests(args: &mut ManifestArgs) -> Result<(), CliError> {
-    let (config, directory) = Config::find()?;
-    config.apply_to_manifests(directory, args);
+/// Returns an error if the file is invalid.
+pub fn apply_to_manifests(file: Option<&Path>, args: &mut ManifestArgs) -> Result<(), CliError> {
+    let mut config = Config::find(file)?;
+    args.user.namespace = args.user.namespace.take().or(config.namespace.take());
+    let directories = &mut args.directories;
+    if directories.exclude.is_empty() {
+        directories.exclude.clone_from(&config.exclude);
+        directories.root = config.root.take();
+    }
+    config.apply_to_evaluation(&mut args.evaluation);
     Ok(())
 }
 
-/// Applies the file's values where the arguments that control the evaluation set none.
+/// Like [`apply_to_manifests`], for the arguments that control the evaluation.
 ///
 /// # Errors
-/// Returns an error if the file exists and is invalid.
-pub fn apply_to_evaluation(args: &mut EvaluationArgs) -> Result<(), CliError> {
-    Config::find()?.0.apply_to_evaluation(args);
+/// Returns an error if the file is invalid.
+pub fn apply_to_evaluation(file: Option<&Path>, args: &mut EvaluationArgs) -> Result<(), CliError> {
+    let config = Config::find(file)?;
+    let config = Config {
+        exclude: Vec::new(),
+        ..config
+    };
+    config.apply_to_evaluation(args);
     Ok(())
 }
 
 /// Applies the file's settings if the arguments have none.
 ///
 /// # Errors
-/// Returns an error if the file exists and is invalid.
-pub fn apply_to_settings(settings: &mut Option<PathBuf>) -> Result<(), CliError> {
-    let (config, _) = Config::find()?;
+/// Returns an error if the file is invalid.
+pub fn apply_to_settings(
+    file: Option<&Path>,
+    settings: &mut Option<PathBuf>,
+) -> Result<(), CliError> {
+    let config = Config::find(file)?;
     *settings = settings.take().or(config.settings);
     Ok(())
 }
 
 impl Config {
-    /// Reads the nearest file, if there is one, and returns its directory. Paths are relative to the working directory.
-    fn find() -> Result<(Self, PathBuf), CliError> {
+    /// Reads a file, or the nearest `managed-by.toml`, if there is one.
+    fn find(file: Option<&Path>) -> Result<Self, CliError> {
         let here = env::current_dir()?;
         let mut files = here
             .ancestors()
             .map(|directory| directory.join("managed-by.toml"));
-        let Some(path) = files.find(|path| path.is_file()) else {
-            return Ok((Self::default(), PathBuf::new()));
+        let Some(path) = file
+            .map(Path::to_owned)
+            .or_else(|| files.find(|path| path.is_file()))
+        else {
+            return Ok(Self::default());
         };
         let path = path.strip_prefix(&here).unwrap_or(&path);
         let input = Input::new(path);
@@ -110,11 +134,15 @@ impl Config {
         })?;
         let directory = path.parent().unwrap_or(Path::new(""));
         config.settings = config.settings.map(|file| directory.join(file));
-        Ok((config, directory.to_owned()))
+        if file.is_none() {
+            config.root = Some(directory.to_owned());
+            config.found = Some(input.name);
+        }
+        Ok(config)
     }
 
-    /// Applies the defaults for evaluation.
     fn apply_to_evaluation(mut self, args: &mut EvaluationArgs) {
+        args.weakened_by = self.weakening();
         // The last override of a rule wins.
         self.rules.append(&mut args.rules);
         args.rules = self.rules;
@@ -124,14 +152,24 @@ impl Config {
         args.kubernetes = args.kubernetes.take().or(self.kubernetes);
     }
 
-    /// Applies the defaults for files, the namespace and evaluation.
-    fn apply_to_manifests(mut self, directory: PathBuf, args: &mut ManifestArgs) {
-        args.user.namespace = args.user.namespace.take().or(self.namespace.take());
-        if args.directories.exclude.is_empty() {
-            args.directories.exclude = std::mem::take(&mut self.exclude);
-            args.directories.root = Some(directory);
-        }
-        self.apply_to_evaluation(&mut args.evaluation);
+    /// Returns a note about what the file switches off, if it belongs to the evaluated tree: a pull request may change it.
+    fn weakening(&self) -> Option<Diagnostic> {
+        let file = self.found.as_ref()?;
+        let weaker = self.rules.iter().filter(|level| {
+            let default = rule(level.rule).map(|rule| rule.default_enforcement());
+            level.enforcement == Enforcement::Off && default != Some(Enforcement::Off)
+                || level.enforcement == Enforcement::Warn && default == Some(Enforcement::Deny)
+        });
+        let weaker = weaker.map(|level| format!("{}={}", level.rule, level.enforcement.as_str()));
+        let excluded = self.exclude.iter().map(|it| format!("exclude {it}"));
+        let empty = self.allow_empty.then(|| "allow-empty".to_owned());
+        let all: Vec<_> = excluded.chain(weaker).chain(empty).collect();
+        let text = format!(
+            "switches off: {}; pin the configuration with --config",
+            all.join(", ")
+        );
+        let note = Diagnostic::of_file(file, text).with_kind(DiagnosticKind::Configuration);
+        (!all.is_empty()).then_some(note)
     }
 }
 

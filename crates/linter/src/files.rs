@@ -1,5 +1,6 @@
 //! Finds manifests in directories.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +13,7 @@ use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
 
 use crate::args::DirectoryArgs;
-use crate::git::tracked_but_ignored;
+use crate::git::tracked;
 use crate::kustomize::Patches;
 
 /// File name extensions of manifests.
@@ -94,8 +95,8 @@ impl FileSelector {
             && (!is_hidden || has_object())
     }
 
-    /// Returns the files at paths. Directories are read recursively, sorted by name, without `node_modules`, matches of
-    /// `.ignore`, and matches of `.gitignore` that git does not track. A directory without manifests is an error.
+    /// Returns the files at paths. Directories are read recursively, sorted by name, without `node_modules`, and without matches of
+    /// `.gitignore` and `.ignore` that git does not track. A directory without manifests is an error.
     pub(crate) fn files(&self, paths: &[PathBuf]) -> Vec<Input> {
         let mut files = Vec::new();
         for path in paths {
@@ -164,12 +165,16 @@ impl FileSelector {
             });
         }
         if !self.includes_ignored {
-            let tracked = tracked_but_ignored(directory).into_iter();
-            let tracked = tracked.filter(|relative| {
-                let path = directory.join(relative);
-                path.is_file() && Self::is_manifest(relative, &path) && !self.is_excluded(&path)
+            let walked: BTreeSet<_> = files.iter().filter_map(Input::path).collect();
+            let tracked = tracked(directory).into_iter().filter_map(|relative| {
+                let path = directory.join(&relative);
+                let is_selected = !walked.contains(&*path)
+                    && path.is_file()
+                    && Self::is_manifest(&relative, &path)
+                    && !self.is_excluded(&path);
+                is_selected.then(|| Input::in_directory(&path))
             });
-            let tracked = tracked.map(|relative| Input::in_directory(&directory.join(relative)));
+            let tracked: Vec<_> = tracked.collect();
             files.extend(tracked);
         }
         files

@@ -37,10 +37,9 @@ pub(crate) fn git(
     Err(CliError::Error(format!("git: {text}")))
 }
 
-/// Returns the files in a directory that git tracks although `.gitignore` matches them, relative to it. Without git, there are none.
-pub(crate) fn tracked_but_ignored(directory: &Path) -> Vec<PathBuf> {
-    let args = ["ls-files", "-z", "-ci", "--exclude-standard"];
-    let listed = git(directory, &args, None, b"").unwrap_or_default();
+/// Returns the files in a directory that git tracks, relative to it. Without git, there are none.
+pub(crate) fn tracked(directory: &Path) -> Vec<PathBuf> {
+    let listed = git(directory, &["ls-files", "-z"], None, b"").unwrap_or_default();
     let names = listed
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty());

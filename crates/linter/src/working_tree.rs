@@ -119,6 +119,11 @@ fn add_changes(
             .skipped
             .push(skipped.with_kind(DiagnosticKind::Skipped));
     };
+    if list(&["rev-parse", "--is-bare-repository"])? == b"true\n" {
+        let text =
+            "--git compares the working tree, which a bare repository doesn't have; clone it";
+        return Err(CliError::Error(text.to_owned()));
+    }
     if is_in_nested_repository(directory)? {
         skip(path, NESTED_REPOSITORY);
         return Ok(());
@@ -163,7 +168,26 @@ fn add_changes(
     if compared.is_empty() && !target.exists() && list(&["ls-files"])?.is_empty() {
         return Err(of_path("no such file, neither in the working tree nor in the commit").into());
     }
-    add_contents(commit, directory, compared, sides)
+    add_contents(commit, directory, compared, sides)?;
+    // Git compares the links in the directory themselves. A link that leaves the repository can't have changed with it.
+    let directory_target = directory.canonicalize()?;
+    let listed = list(&["ls-files", "-z", "--stage"])?;
+    for entry in listed.split(|byte| *byte == 0) {
+        let Some(at) = memchr::memchr(b'\t', entry).filter(|_| entry.starts_with(b"120000")) else {
+            continue;
+        };
+        let name = bytes_to_path(entry.get(at..).unwrap_or_default().trim_ascii_start());
+        let link = directory.join(name);
+        let target = link.canonicalize().unwrap_or_default();
+        if target.is_file()
+            && !target.starts_with(&directory_target)
+            && FileSelector::is_manifest(name, &link)
+            && !selector.is_excluded(&link)
+        {
+            let _ = add_changes(commit, &link, selector, sides);
+        }
+    }
+    Ok(())
 }
 
 /// Adds both sides of changed files.

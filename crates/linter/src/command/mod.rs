@@ -24,7 +24,10 @@ use crate::report::Report;
 fn resolve(args: &EvaluationArgs) -> Result<ResolvedSettings, CliError> {
     let rules = args.rules.iter().map(|rule| (rule.rule, rule.enforcement));
     let rules: Vec<_> = rules.collect();
-    ResolvedSettings::new(args.settings.as_deref(), args.kubernetes.as_ref(), &rules)
+    let mut settings =
+        ResolvedSettings::new(args.settings.as_deref(), args.kubernetes.as_ref(), &rules)?;
+    settings.remarks.extend(args.weakened_by.clone());
+    Ok(settings)
 }
 
 /// Prints the results for manifests, as they are evaluated.
