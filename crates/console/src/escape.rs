@@ -2,11 +2,10 @@
 //! uses this, and the text has a bounded length.
 
 use std::borrow::Cow;
-use std::io;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 /// Maximum number of bytes of a text in any format.
 pub const MAX_TEXT: usize = 16 << 10;
@@ -129,96 +128,56 @@ pub fn escape_values(value: &mut Value) {
 
 /// Formats a value as JSON in one line.
 pub fn json_line(value: &impl Serialize) -> String {
-    json(value, CompactFormatter)
+    // Only maps with keys other than text cannot be JSON.
+    safe_json(&serde_json::to_string(value).unwrap_or_default())
 }
 
 /// Formats a value as indented JSON.
 pub fn json_document(value: &impl Serialize) -> String {
-    json(value, PrettyFormatter::new())
+    safe_json(&serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
-fn json(value: &impl Serialize, layout: impl Formatter) -> String {
-    let mut bytes = Vec::new();
-    let formatter = SafeJson { layout, written: 0 };
-    // Writing to memory cannot fail, and only maps with keys other than text cannot be JSON.
-    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// Writes JSON in which unsafe characters and commands are escaped, so that the values stay the same, and cuts long texts.
-struct SafeJson<F> {
-    layout: F,
-    /// Number of bytes of the text.
-    written: usize,
-}
-
-macro_rules! delegate {
-    ($($name:ident($($arg:ident: $type:ty),*)),*) => {
-        $(fn $name<W: ?Sized + io::Write>(&mut self, out: &mut W $(, $arg: $type)*) -> io::Result<()> {
-            self.layout.$name(out $(, $arg)*)
-        })*
-    };
-}
-
-impl<F: Formatter> Formatter for SafeJson<F> {
-    delegate!(
-        begin_array(),
-        end_array(),
-        begin_array_value(first: bool),
-        end_array_value(),
-        begin_object(),
-        end_object(),
-        begin_object_key(first: bool),
-        end_object_key(),
-        begin_object_value(),
-        end_object_value()
-    );
-
-    fn begin_string<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.written = 0;
-        out.write_all(b"\"")
-    }
-
-    fn end_string<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        let is_cut = self.written > MAX_TEXT;
-        out.write_all(if is_cut { b"...\"" } else { b"\"" })
-    }
-
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let left = MAX_TEXT.saturating_sub(self.written);
-        self.written = self.written.saturating_add(fragment.len());
-        let shown = fragment.get(..fragment.floor_char_boundary(left));
-        let shown = shown.unwrap_or_default();
-        let mut before = None;
-        for (at, c) in shown.char_indices() {
-            let rest = fragment.get(at..).unwrap_or_default();
-            if is_unsafe(c) || is_in_command(before, rest) {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
-            } else {
-                out.write_all(c.encode_utf8(&mut [0; 4]).as_bytes())?;
+/// Escapes unsafe characters and commands in JSON, so that the values stay the same, and cuts long texts.
+fn safe_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    // Number of bytes of the text, inside of one.
+    let mut text: Option<usize> = None;
+    let mut before = None;
+    let mut chars = json.char_indices();
+    while let Some((at, c)) = chars.next() {
+        let Some(written) = &mut text else {
+            text = (c == '"').then_some(0);
+            safe.push(c);
+            continue;
+        };
+        if c == '"' {
+            safe.push_str(if *written > MAX_TEXT { "...\"" } else { "\"" });
+            (text, before) = (None, None);
+            continue;
+        }
+        let rest = json.get(at..).unwrap_or_default();
+        let (len, width) = match (c, rest.as_bytes().get(1)) {
+            ('\\', Some(b'u')) => (6, 1),
+            ('\\', _) => (2, 1),
+            _ => (c.len_utf8(), c.len_utf8()),
+        };
+        if c == '\\' {
+            chars.nth(len.saturating_sub(2));
+        }
+        *written = written.saturating_add(width);
+        if *written > MAX_TEXT {
+            continue;
+        }
+        if is_unsafe(c) || is_in_command(before, rest) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
             }
-            before = Some(c);
+        } else {
+            safe.push_str(rest.get(..len).unwrap_or_default());
         }
-        Ok(())
+        before = Some(c);
     }
-
-    fn write_char_escape<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        escape: CharEscape,
-    ) -> io::Result<()> {
-        self.written = self.written.saturating_add(1);
-        if self.written > MAX_TEXT {
-            return Ok(());
-        }
-        CompactFormatter.write_char_escape(out, escape)
-    }
+    safe
 }
 
 #[cfg(test)]

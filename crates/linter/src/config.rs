@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by::{Enforcement, did_you_mean, nearest, rule};
+use managed_by::{Enforcement, Rule, did_you_mean, nearest, rule};
 use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind, span_and_source};
 use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
@@ -114,18 +114,18 @@ pub fn apply_to_settings(
 impl Config {
     /// Reads a file, or the nearest `managed-by.toml`, if there is one.
     fn find(file: Option<&Path>) -> Result<Self, CliError> {
-        let here = env::current_dir()?;
-        let mut files = here
-            .ancestors()
-            .map(|directory| directory.join("managed-by.toml"));
+        let parents = env::current_dir()?.ancestors().count();
+        let mut files = (0..parents).map(|parents| {
+            let directory: PathBuf = std::iter::repeat_n("..", parents).collect();
+            directory.join("managed-by.toml")
+        });
         let Some(path) = file
             .map(Path::to_owned)
             .or_else(|| files.find(|path| path.is_file()))
         else {
             return Ok(Self::default());
         };
-        let path = path.strip_prefix(&here).unwrap_or(&path);
-        let input = Input::new(path);
+        let input = Input::new(&path);
         let text = input.text()?;
         let mut config: Self = toml::from_str(&text).map_err(|e: toml::de::Error| {
             let located = locate(&text, e.span().unwrap_or_default());
@@ -156,7 +156,7 @@ impl Config {
     fn weakening(&self) -> Option<Diagnostic> {
         let file = self.found.as_ref()?;
         let weaker = self.rules.iter().filter(|level| {
-            let default = rule(level.rule).map(|rule| rule.default_enforcement());
+            let default = rule(level.rule).map(Rule::default_enforcement);
             level.enforcement == Enforcement::Off && default != Some(Enforcement::Off)
                 || level.enforcement == Enforcement::Warn && default == Some(Enforcement::Deny)
         });

@@ -27,14 +27,13 @@ pub fn embedded_records(document: &[u8]) -> Option<Vec<u8>> {
         let mut marks = marks.chain(WATCH_EVENTS).map(str::as_bytes);
         marks.any(|mark| memchr::memmem::find(document, mark).is_some())
     };
-    match element {
-        Some([]) => return Some(Vec::new()),
-        Some(_) => {}
-        None if document.starts_with(b"[") => {}
-        None if RECORD_STARTS.iter().any(|it| document.starts_with(it)) || !may_embed() => {
-            return None;
-        }
-        None => {}
+    if element.is_some_and(<[u8]>::is_empty) {
+        return Some(Vec::new());
+    }
+    let is_array = element.is_some() || document.starts_with(b"[");
+    let is_record_itself = || RECORD_STARTS.iter().any(|it| document.starts_with(it));
+    if !is_array && (is_record_itself() || !may_embed()) {
+        return None;
     }
     // Firehose writes no line ends between objects.
     let values = Deserializer::from_slice(element.unwrap_or(document)).into_iter::<Value>();
@@ -94,9 +93,6 @@ fn write(record: &Value, records: &mut Vec<u8>) {
 
 /// Adds the records in a value. Returns true if there are any, even if they are no writes.
 fn add(value: &Value, records: &mut Vec<u8>) -> bool {
-    let mut add_all = |values: &mut dyn Iterator<Item = &Value>| {
-        values.fold(false, |found, value| add(value, records) || found)
-    };
     match value {
         Value::Object(_) if is_record(value) => {
             write(value, records);
@@ -105,12 +101,14 @@ fn add(value: &Value, records: &mut Vec<u8>) -> bool {
         Value::Object(members) => match members.get("protoPayload") {
             Some(payload) => {
                 let event = google_cloud_event(value, payload);
-                event.iter().for_each(|event| write(event, records));
+                if let Some(event) = event {
+                    write(&event, records);
+                }
                 true
             }
-            None => add_all(&mut members.values()),
+            None => add_all(members.values(), records),
         },
-        Value::Array(values) => add_all(&mut values.iter()),
+        Value::Array(values) => add_all(values.iter(), records),
         // Each level of texts is shorter than the one around it.
         Value::String(text) => {
             let json = text.find("{\"").and_then(|start| text.get(start..));
@@ -119,6 +117,14 @@ fn add(value: &Value, records: &mut Vec<u8>) -> bool {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+fn add_all<'v>(values: impl Iterator<Item = &'v Value>, records: &mut Vec<u8>) -> bool {
+    let mut found = false;
+    for value in values {
+        found |= add(value, records);
+    }
+    found
 }
 
 /// Converts a log entry of GKE to an audit event. [`None`] for other services.
