@@ -34,7 +34,7 @@ fn git(directory: &Path, args: &[&str]) -> String {
 fn path() -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let directory = program.parent().unwrap().display();
-    format!("{directory}:{}", std::env::var("PATH").unwrap())
+    format!("{directory}:{}", env::var("PATH").unwrap())
 }
 
 #[test]

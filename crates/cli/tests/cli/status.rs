@@ -80,8 +80,8 @@ fn the_page_shows_the_output() {
         let (args, rest) = block.split_once('\n').unwrap();
         let (shown, _) = rest.split_once("   ```").unwrap();
         let RunOutput { out, err, .. } = run(&cluster, &args.split(' ').collect::<Vec<_>>());
-        let lines = out.lines().chain(err.lines());
-        let printed: String = lines.map(|line| format!("   {line}\n")).collect();
+        let printed: Vec<_> = out.lines().chain(err.lines()).collect();
+        let shown: Vec<_> = shown.lines().map(str::trim_start).collect();
         assert_eq!(shown, printed, "{args}");
     }
 }
