@@ -202,6 +202,8 @@ mod tests {
         let server = "a:\n  module: registry://r/managed-by-policy:v1\n  settings: {role: worker}\nb:\n  module: file:///annotated-pods-policy.wasm\n  policyMode: monitor\nc:\n  module: r/psp:v1\n  settings: {x: y}\nd:\n  policies:\n    e: {module: r/managed-by-policy, settings: {role: worker}}\n  expression: e()\n";
         assert_eq!(found(server), [worker, "null", worker]);
         assert_eq!(found("role: worker"), [worker]);
+        let values = "role: worker\nkubernetesVersion: auto\nmode: monitor\nsettings: {}\nmodule: {tag: v1}\n";
+        assert_eq!(found(values), [worker]);
         let other = "apiVersion: v1\nkind: ConfigMap\n";
         assert_eq!(found(other), [""; 0]);
     }

@@ -33,6 +33,16 @@ pub(crate) fn for_command(group: &str, kind: &str) -> Option<String> {
     Some(format!("{kind}: use `managed-by {command}`"))
 }
 
+/// Returns an error about an object that is neither a request nor contains one.
+pub(crate) fn for_manifest(json: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(json).ok()?;
+    let kind = value.get("kind")?.as_str()?;
+    let is_review = value.get("request").is_some() || kind == "AdmissionReview";
+    (!is_review).then(|| {
+        format!("{kind}: expected an AdmissionReview or AdmissionRequest; use `managed-by lint` for manifests")
+    })
+}
+
 /// Returns a warning about an object whose kind or API version is probably misspelled.
 pub(crate) fn for_typo(group: &str, kind: &str) -> Option<String> {
     let in_group = kinds().iter().filter(|known| known.group() == group);

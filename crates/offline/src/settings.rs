@@ -1,5 +1,6 @@
 //! The policy's settings, standalone or in a manifest.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use managed_by::{Enforcement, Release, Settings, SettingsErrors};
@@ -42,7 +43,7 @@ impl<'t> SettingsText<'t> {
                 list.push(Self {
                     document: Rc::clone(&document),
                     path: Path::parse(&policy.path),
-                    json: policy.settings.to_owned(),
+                    json: policy.settings.into_owned(),
                 });
             }
         }
@@ -81,7 +82,7 @@ struct Policy<'j> {
     is_known_module: bool,
     /// Path of the settings in the document.
     path: String,
-    settings: &'j str,
+    settings: Cow<'j, str>,
 }
 
 impl<'j> Policy<'j> {
@@ -95,7 +96,7 @@ impl<'j> Policy<'j> {
                 || name.starts_with("annotated-")
                 || name.is_empty(),
             path: format!("{path}{dot}settings"),
-            settings: members.get("settings").unwrap_or("null"),
+            settings: members.get("settings").unwrap_or("null").into(),
         }
     }
 
@@ -116,7 +117,7 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
         vec![Policy {
             is_known_module: true,
             path: String::new(),
-            settings: json,
+            settings: json.into(),
         }]
     };
     let Some(members) = Members::parse(json) else {
@@ -145,6 +146,13 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
             None => Vec::new(),
         };
     }
+    if let Some(settings) = from_chart_values(json) {
+        return vec![Policy {
+            is_known_module: true,
+            path: String::new(),
+            settings: settings.into(),
+        }];
+    }
     // A PolicyServer policies file contains policies and policy groups by name.
     let mut policies = Vec::new();
     for (name, policy) in members.iter() {
@@ -163,6 +171,31 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
         return standalone();
     }
     policies
+}
+
+/// Returns the settings in a values file of the chart, without those that the chart finds in a cluster. Other files have no object
+/// `settings`, or one of a policy, which has a module.
+fn from_chart_values(json: &str) -> Option<String> {
+    let values: Map<String, Value> = serde_json::from_str(json).ok()?;
+    let settings = values.get("settings")?.as_object()?;
+    let is_policy = |members: &Map<_, _>| members.contains_key("module");
+    if is_policy(settings) || is_policy(&values) && !values.contains_key("mode") {
+        return None;
+    }
+    let mut settings = settings.clone();
+    for (value, setting) in [
+        ("role", "role"),
+        ("controllers", "controllers"),
+        ("namespaces", "namespaces"),
+        ("exempt", "exempt"),
+        ("kubernetesVersion", "kubernetes_version"),
+    ] {
+        let value = values
+            .get(value)
+            .filter(|value| *value != "auto" && *value != "");
+        settings.extend(value.map(|value| (setting.to_owned(), value.clone())));
+    }
+    Some(Value::Object(settings).to_string())
 }
 
 /// Returns settings as JSON, overridden with a release and rule enforcements. `null` is the default settings. Other text than a JSON

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::objects::for_each_document;
 use super::resolve;
 use crate::args::{Output, ReviewArgs};
+use crate::hint;
 use crate::output;
 use crate::report::{Report, ReportKind};
 use crate::result::RequestResult;
@@ -95,7 +96,8 @@ fn review(
         Err(malformed) => {
             let location = locate(malformed.path().unwrap_or_default());
             let denial = Verdict::malformed(&malformed).decision;
-            let text = denial.message().unwrap_or_default().to_owned();
+            let text = || denial.message().unwrap_or_default().to_owned();
+            let text = hint::for_manifest(json).unwrap_or_else(text);
             let diagnostic = Diagnostic::at(name, location, text);
             report.diagnostics.push(diagnostic);
         }
