@@ -36,6 +36,13 @@
       (eq . "statusReports" | ternary "lets users who may act as its service account delete audit reports" "applies to all namespaces")) -}}
   {{- end -}}
 {{- end -}}
+{{- /* values.schema.json cannot compare the ends of a range. */ -}}
+{{- $named := dict "jan" 1 "feb" 2 "mar" 3 "apr" 4 "may" 5 "jun" 6 "jul" 7 "aug" 8 "sep" 9 "oct" 10 "nov" 11 "dec" 12 "sun" 0 "mon" 1 "tue" 2 "wed" 3 "thu" 4 "fri" 5 "sat" 6 -}}
+{{- range regexFindAll "[a-z0-9]+-[a-z0-9]+" $root.Values.statusReports.schedule -1 -}}
+  {{- $ends := list -}}
+  {{- range splitList "-" . -}}{{- $ends = append $ends (dig . (atoi .) $named | int) -}}{{- end -}}
+  {{- if gt (first $ends) (last $ends) -}}{{- $problems = append $problems (printf "statusReports.schedule: the range %s must not end before it begins" .) -}}{{- end -}}
+{{- end -}}
 {{- $settings := include "managed-by.settings" . | fromYaml -}}
 {{- /* Report the indexes in the user's values. */ -}}
 {{- $_ := set $settings "namespaces" (slice (default list $settings.namespaces) (include "managed-by.ownNamespaces" $root | fromJsonArray | len)) -}}
