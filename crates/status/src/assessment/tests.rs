@@ -87,10 +87,10 @@ fn change(cluster: &mut Cluster, place: &str, mut value: Value) {
         }
         return;
     };
-    let mut patch = json!({"op": "add", "path": pointer, "value": value});
+    let mut operation = json!({"op": "add", "path": pointer, "value": value});
     // In an array, `add` would insert.
     if list[index].pointer(pointer).is_some() {
-        patch["op"] = json!(if patch["value"].is_null() {
+        operation["op"] = json!(if operation["value"].is_null() {
             "remove"
         } else {
             "replace"
@@ -98,7 +98,7 @@ fn change(cluster: &mut Cluster, place: &str, mut value: Value) {
     }
     json_patch::patch(
         &mut list[index],
-        &serde_json::from_value::<json_patch::Patch>(json!([patch])).unwrap(),
+        &serde_json::from_value::<json_patch::Patch>(json!([operation])).unwrap(),
     )
     .unwrap();
 }
