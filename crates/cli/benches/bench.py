@@ -1,11 +1,8 @@
 """Benchmarks the CLI: `replay` and `lint` against jq, and `lint` against yq (the Go program).
 
-`make bench-cli` runs it and updates two tables in docs/explanation/comparison.md. The input is generated from the recorded traces: a watch
+`make bench-cli` runs it and updates a table in docs/explanation/comparison.md. The input is generated from the recorded traces: a watch
 stream of BENCH_BYTES bytes (default: 1 GB) with new UIDs in each repetition. `lint` reads generated Jobs: a list of 64 MB, and a directory
-of 10,000 manifests. The first table has medians of three interleaved runs, on one core unless the row says otherwise.
-
-The second table has the time per byte of `lint`, for files of 1 to 64 MB in each common format, and of `diff`, and its growth with the
-file size. It uses the fastest of five runs, because noise only adds time.
+of 10,000 manifests. The table has medians of three interleaved runs, on one core unless the row says otherwise.
 """
 
 import json, os, re, statistics, subprocess, time
@@ -14,7 +11,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PROGRAM = ROOT / "target/dist/managed-by"
 FOLDER = ROOT / "target/bench-cli"
-SIZES = [1, 4, 16, 64]
 
 
 def stream(size, is_deleted):
@@ -54,35 +50,16 @@ def yaml(value, indent=""):
     return f" {value}"
 
 
-def one_line(value):
-    return json.dumps(value, separators=(",", ":"))
-
-
-LIST = '{"apiVersion":"v1","kind":"List","items":['
-# File formats with many Jobs: the text before, between and after the Jobs, and a function that formats a Job.
-FORMATS = {
-    "a JSON list, as kubectl prints it": ('{\n    "apiVersion": "v1",\n    "items": [\n', ",\n", '\n    ],\n    "kind": "List"\n}\n',
-                                          lambda job: json.dumps(job, indent=4)),
-    "JSON lines": ("", "\n", "\n", one_line),
-    "a JSON list on one line": (LIST, ",", "]}\n", one_line),
-    "YAML documents": ("", "\n---", "\n", yaml),
-    # Not JSON: no string is quoted.
-    "a YAML list on one line": ("{apiVersion: v1, kind: List, items: [", ", ", "]}\n",
-                                lambda job: one_line(job).replace('"', "").replace(":", ": ")),
-}
-
-
-def jobs(file_format, size, has_findings):
-    """Writes a file of Jobs with at least `size` bytes. With `has_findings`, each Job has one finding."""
-    before, between, after, write = FORMATS[file_format]
-    file = FOLDER / f"{file_format.replace(' ', '-')}-{size}-{has_findings}"
+def list_of_jobs(size):
+    """Writes a JSON list of Jobs with at least `size` bytes, as kubectl prints it."""
+    file = FOLDER / "list.json"
     with file.open("w") as out:
-        out.write(before)
+        out.write('{\n    "apiVersion": "v1",\n    "items": [\n')
         index = 0
         while out.tell() < size:
-            out.write(between * (index > 0) + write(job(index, "runner" if has_findings else "acme.io/runner", 8)))
+            out.write(",\n" * (index > 0) + json.dumps(job(index, "acme.io/runner", 8), indent=4))
             index += 1
-        out.write(after)
+        out.write('\n    ],\n    "kind": "List"\n}\n')
     return file
 
 
@@ -127,7 +104,7 @@ def groups():
         ("`managed-by replay`, all cores", [*replay, watch], "all", True),
         ("`managed-by replay`, one core, every object deleted at the end", [*replay, deleted], "one", False),
     ]
-    file = jobs("a JSON list, as kubectl prints it", 64_000_000, False)
+    file = list_of_jobs(64_000_000)
     yield [
         ("`jq -c .`, a JSON list of 64 MB", ["jq", "-c", ".", file], "one", False),
         ("`managed-by lint`, one core", lint(file), "one", True),
@@ -158,28 +135,9 @@ def comparison_table():
             f"load average {os.getloadavg()[0]:.2f} at the end of the run. Medians of 3 interleaved runs.\n\n{rows}")
 
 
-def growth_table():
-    """Returns the table of the time per byte of `lint` and `diff` at 64 MB, and its growth: the highest ratio to the lowest time of a smaller file."""
-    rows = "\n| input (64 MB) | without findings | one finding per Job | growth | memory |\n| --- | --- | --- | --- | --- |\n"
-    first = next(iter(FORMATS))
-    for file_format, row, is_diff in [*((file_format, file_format, False) for file_format in FORMATS), (first, "two JSON lists, for `diff`", True)]:
-        cells = []
-        for has_findings in [False, True]:
-            files = [jobs(file_format, size * 1_000_000, has_findings) for size in SIZES]
-            before = [jobs(file_format, size * 1_000_000, False) for size in SIZES]
-            commands = [[PROGRAM, "diff", "-q", *pair] if is_diff else lint(pair[1]) for pair in zip(before, files)]
-            best = [runs[0] for runs in measure_interleaved(5, [(command, "one") for command in commands])]
-            each = [seconds * 1e9 / file.stat().st_size for (seconds, _), file in zip(best, files)]
-            cells.append((each[-1], max(each[at] / min(each[:at]) for at in range(1, len(each))), best[-1][1]))
-        (without, grows, small), (found, grows_too, large) = cells
-        rows += f"| {row} | {without:.1f} ns | {found:.1f} ns | {grows:.2f}x, {grows_too:.2f}x | {small}, {large} MiB |\n"
-    return rows
-
-
 FOLDER.mkdir(parents=True, exist_ok=True)
 page = ROOT / "docs/explanation/comparison.md"
-for mark, table in [("cli", comparison_table()), ("cli-sizes", growth_table())]:
-    print(table)
-    before, rest = page.read_text().split(f"<!-- {mark} -->")
-    after = rest.split(f"<!-- /{mark} -->")[1]
-    page.write_text(f"{before}<!-- {mark} -->{table}<!-- /{mark} -->{after}")
+table = comparison_table()
+print(table)
+before, rest = page.read_text().split("<!-- cli -->")
+page.write_text(f"{before}<!-- cli -->{table}<!-- /cli -->{rest.split('<!-- /cli -->')[1]}")
