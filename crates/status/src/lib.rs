@@ -26,6 +26,7 @@ use tokio::runtime;
 use crate::args::StatusOutput;
 use crate::assessment::{
     ClusterState, Kueue, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, assess, leases,
+    without_lease,
 };
 use crate::output::{StatusReport, UnreadResource};
 use client::{Client, Page, ReadError};
@@ -250,6 +251,12 @@ impl<'r> Reader<'r> {
             let key = |row: &ObjectStatus| (row.object.namespace.clone(), row.object.kind.clone());
             (key(a), &a.object.name).cmp(&(key(b), &b.object.name))
         });
+        if let Some(reason) = without_lease(&objects) {
+            unchecked.push(UnreadResource {
+                is_absent: true,
+                ..UnreadResource::new("leases.coordination.k8s.io".to_owned(), reason)
+            });
+        }
         Ok(StatusReport {
             now: limits.now,
             after: limits.after,

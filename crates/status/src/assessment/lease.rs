@@ -1,11 +1,15 @@
 //! Heartbeats of controllers: the Leases of their leader elections.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::Limits;
 use super::json::parts;
+use super::object::shorten_to;
+use super::{Limits, ObjectStatus, StatusVerdict};
+
+/// Maximum length of a controller's name in a reason, in characters.
+const MAX_NAME: usize = 100;
 
 /// Lease of a controller's leader election.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +129,28 @@ impl Leases {
         let heartbeat = self.heartbeat(profile.controller, limits);
         matches!(heartbeat, Some(Heartbeat::Renewed(_)))
     }
+}
+
+/// Returns why it cannot be told whether the controllers of healthy workloads run, if no Lease of theirs is known.
+pub(crate) fn without_lease(objects: &[ObjectStatus]) -> Option<String> {
+    let has_lease = |row: &ObjectStatus| leases().any(|lease| lease.controller == row.controller);
+    let healthy = objects
+        .iter()
+        .filter(|row| row.verdict == StatusVerdict::Healthy && !has_lease(row));
+    let controllers: BTreeSet<_> = healthy
+        .map(|row| match &*row.controller {
+            "" => format!("the controller of {}", row.object.kind),
+            controller => controller.to_owned(),
+        })
+        .collect();
+    let first = shorten_to(MAX_NAME, controllers.first()?.clone());
+    let others = match controllers.len() {
+        1 => String::new(),
+        count => format!(" and {} others", count.saturating_sub(1)),
+    };
+    Some(format!(
+        "none is known of {first}{others}: a status that stays as it is may have lost its controller"
+    ))
 }
 
 /// Returns the field managers of a controller; empty if they are unknown.
