@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use crate::assessment::{ObjectStatus, StatusVerdict, leases};
+use crate::assessment::{LEASES, ObjectStatus, StatusVerdict};
 use crate::fake::{report, run};
 use StatusVerdict::{Contradicting, Finished, Orphaned, Stalled};
 
@@ -26,7 +26,7 @@ fn cluster(now: DateTime<Utc>, stored: &BTreeMap<String, Recorded>) -> Cluster {
     let kueue = cluster.objects.iter_mut();
     let lists = kueue.filter(|(path, _)| !path.starts_with(KUEUE) || path.ends_with("/workloads"));
     lists.for_each(|(_, list)| list.clear());
-    for lease in leases() {
+    for lease in LEASES {
         cluster.add_lease(lease.namespace, lease.name);
     }
     for Recorded {

@@ -25,7 +25,7 @@ use tokio::runtime;
 
 use crate::args::StatusOutput;
 use crate::assessment::{
-    ClusterState, Kueue, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, assess, leases,
+    ClusterState, Kueue, LEASES, LeaseProfile, Leases, Limits, ObjectStatus, StoredObject, assess,
     without_lease,
 };
 use crate::output::{StatusReport, UnreadResource};
@@ -237,9 +237,9 @@ impl<'r> Reader<'r> {
             }
         }
         let controllers: BTreeSet<_> = objects.iter().map(StoredObject::controller).collect();
-        for lease in leases() {
+        for lease in LEASES {
             if controllers.contains(lease.controller) {
-                self.read_lease(&lease, &limits, &mut cluster.leases, &mut unchecked)
+                self.read_lease(lease, &limits, &mut cluster.leases, &mut unchecked)
                     .await;
             }
         }

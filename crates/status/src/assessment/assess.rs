@@ -218,10 +218,12 @@ fn liveness(
     limits: &Limits,
 ) -> Option<StatusFinding> {
     let controller = object.controller();
-    let mut own = limits.writers(controller);
-    if own.is_empty() {
-        own = managers(controller);
-    }
+    let writers = limits.writers(controller);
+    let own = if writers.is_empty() {
+        managers(controller)
+    } else {
+        &writers
+    };
     let write = object.last_status_write(limits.now);
     let write = write.filter(|write| own.contains(&&*write.manager));
     let written = write.map(|write| write.time);

@@ -36,7 +36,7 @@ pub(super) struct Workload {
     pub(super) waits_since: Option<DateTime<Utc>>,
     pub(super) waits_for: String,
     /// Fault that keeps Kueue from ever admitting it.
-    pub(super) fault: Option<QueueFault>,
+    pub(super) fault: Option<&'static QueueFault>,
     /// Time and reason of the condition `Finished` that is True.
     pub(super) finished: Option<(DateTime<Utc>, String)>,
     /// Message of the condition `Evicted` that is True.
@@ -53,43 +53,62 @@ pub(super) struct Workload {
 }
 
 /// Fault of a Workload or its `ClusterQueue`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct QueueFault {
+    /// Parts of Kueue's messages.
+    messages: &'static [&'static str],
     /// What to do about the queue; empty if it is not at fault.
     pub(super) for_queue: &'static str,
     /// How to recreate the workload.
     pub(super) recreate: &'static str,
 }
 
-/// Part of Kueue's message, and the fields of [`QueueFault`].
-///
 /// Source: scheduler.go, flavorassigner.go and `tas_flavorassigner.go` in Kueue 0.18.4 and 0.19.2.
-const FAULTS: &str = "\
-namespace doesn't match ClusterQueue selector|correct the namespaceSelector of|in another queue
- unavailable in ClusterQueue|add the resource to|without it
- > maximum capacity|add quota to|with smaller requests
-untolerated taint |add another flavor to|for one of its flavors
-doesn't match node affinity|add another flavor to|for one of its flavors
-TopologyAwareScheduling|add another flavor to|for one of its flavors
-does not contain the requested level|add another flavor to|for one of its flavors
-resources validation failed||with other requests and limits
-resources didn't satisfy LimitRange||with other requests and limits";
+static FAULTS: [QueueFault; 5] = [
+    QueueFault {
+        messages: &["namespace doesn't match ClusterQueue selector"],
+        for_queue: "correct the namespaceSelector of",
+        recreate: "in another queue",
+    },
+    QueueFault {
+        messages: &[" unavailable in ClusterQueue"],
+        for_queue: "add the resource to",
+        recreate: "without it",
+    },
+    QueueFault {
+        messages: &[" > maximum capacity"],
+        for_queue: "add quota to",
+        recreate: "with smaller requests",
+    },
+    QueueFault {
+        messages: &[
+            "untolerated taint ",
+            "doesn't match node affinity",
+            "TopologyAwareScheduling",
+            "does not contain the requested level",
+        ],
+        for_queue: "add another flavor to",
+        recreate: "for one of its flavors",
+    },
+    QueueFault {
+        messages: &[
+            "resources validation failed",
+            "resources didn't satisfy LimitRange",
+        ],
+        for_queue: "",
+        recreate: "with other requests and limits",
+    },
+];
 
 /// Parts of Kueue's message about a flavor that may be free later, although another flavor has a fault.
 const WAITS: [&str; 3] = [" more needed", "topology ", "skipping flavor "];
 
 impl QueueFault {
     /// Finds the fault in the message of the condition `QuotaReserved`.
-    fn find(message: &str) -> Option<Self> {
-        let fault = FAULTS.lines().find_map(|line| {
-            let (part, rest) = line.split_once('|')?;
-            let (for_queue, recreate) = rest.split_once('|')?;
-            message.contains(part).then_some(Self {
-                for_queue,
-                recreate,
-            })
-        });
-        fault.filter(|_| !WAITS.iter().any(|wait| message.contains(wait)))
+    fn find(message: &str) -> Option<&'static Self> {
+        let mut faults = FAULTS.iter();
+        let has = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
+        faults.find(|fault| has(fault.messages) && !has(&WAITS))
     }
 }
 

@@ -12,43 +12,80 @@ use super::{Limits, ObjectStatus, StatusVerdict};
 const MAX_NAME: usize = 100;
 
 /// Lease of a controller's leader election.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct LeaseProfile {
     /// Value of `managedBy`.
     pub(crate) controller: &'static str,
     /// Namespace in which the project installs the controller.
     pub(crate) namespace: &'static str,
     pub(crate) name: &'static str,
-    /// Field managers with which the controller writes, with commas. `manager` is the name of the program in many images.
-    managers: &'static str,
+    /// Field managers with which the controller writes. `manager` is the name of the program in many images.
+    pub(super) managers: &'static [&'static str],
 }
 
-/// Fields of [`LeaseProfile`]. Some clusters have no Leases, for example K3s, and some projects elect a leader only if a flag says so.
+const fn lease(
+    controller: &'static str,
+    namespace: &'static str,
+    name: &'static str,
+    managers: &'static [&'static str],
+) -> LeaseProfile {
+    LeaseProfile {
+        controller,
+        namespace,
+        name,
+        managers,
+    }
+}
+
+/// Leases of controllers. Some clusters have none, for example K3s, and some projects elect a leader only if a flag says so.
 ///
 /// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, `leaderElection` in the configurations that Kueue,
 /// JobSet and Trainer install, and the defaults in the main programs of KubeRay (`LeaderElectionID`), the Training Operator
 /// (`--leader-election-id`) and AppWrapper.
-const LEASES: &str = "\
-kubernetes.io/job-controller kube-system kube-controller-manager kube-controller-manager,k3s
-kueue.x-k8s.io/multikueue kueue-system c1f6bfd2.kueue.x-k8s.io kueue
-jobset.sigs.k8s.io/jobset-controller jobset-system 6d4f6a47.jobset.x-k8s.io jobset,manager
-trainer.kubeflow.org/trainjob-controller kubeflow-system trainer.kubeflow.org trainer,manager
-ray.io/kuberay-operator kuberay-operator ray-operator-leader kuberay-operator,manager
-kubeflow.org/training-operator kubeflow 1ca428e5.training-operator.kubeflow.org training-operator,training-operator.v1,manager
-workload.codeflare.dev/appwrapper-controller appwrapper-system f134c674.codeflare.dev appwrapper,manager";
-
-/// Returns the Leases of controllers.
-pub(crate) fn leases() -> impl Iterator<Item = LeaseProfile> {
-    LEASES.lines().filter_map(|line| {
-        let mut fields = line.split(' ');
-        Some(LeaseProfile {
-            controller: fields.next()?,
-            namespace: fields.next()?,
-            name: fields.next()?,
-            managers: fields.next()?,
-        })
-    })
-}
+pub(crate) const LEASES: &[LeaseProfile] = &[
+    lease(
+        "kubernetes.io/job-controller",
+        "kube-system",
+        "kube-controller-manager",
+        &["kube-controller-manager", "k3s"],
+    ),
+    lease(
+        managed_by::MULTIKUEUE,
+        "kueue-system",
+        "c1f6bfd2.kueue.x-k8s.io",
+        &["kueue"],
+    ),
+    lease(
+        "jobset.sigs.k8s.io/jobset-controller",
+        "jobset-system",
+        "6d4f6a47.jobset.x-k8s.io",
+        &["jobset", "manager"],
+    ),
+    lease(
+        "trainer.kubeflow.org/trainjob-controller",
+        "kubeflow-system",
+        "trainer.kubeflow.org",
+        &["trainer", "manager"],
+    ),
+    lease(
+        "ray.io/kuberay-operator",
+        "kuberay-operator",
+        "ray-operator-leader",
+        &["kuberay-operator", "manager"],
+    ),
+    lease(
+        "kubeflow.org/training-operator",
+        "kubeflow",
+        "1ca428e5.training-operator.kubeflow.org",
+        &["training-operator", "training-operator.v1", "manager"],
+    ),
+    lease(
+        "workload.codeflare.dev/appwrapper-controller",
+        "appwrapper-system",
+        "f134c674.codeflare.dev",
+        &["appwrapper", "manager"],
+    ),
+];
 
 parts! {
     struct Lease {
@@ -133,7 +170,11 @@ impl Leases {
 
 /// Returns why it cannot be told whether the controllers of healthy workloads run, if no Lease of theirs is known.
 pub(crate) fn without_lease(objects: &[ObjectStatus]) -> Option<String> {
-    let has_lease = |row: &ObjectStatus| leases().any(|lease| lease.controller == row.controller);
+    let has_lease = |row: &ObjectStatus| {
+        LEASES
+            .iter()
+            .any(|lease| lease.controller == row.controller)
+    };
     let healthy = objects
         .iter()
         .filter(|row| row.verdict == StatusVerdict::Healthy && !has_lease(row));
@@ -154,7 +195,8 @@ pub(crate) fn without_lease(objects: &[ObjectStatus]) -> Option<String> {
 }
 
 /// Returns the field managers of a controller; empty if they are unknown.
-pub(super) fn managers(controller: &str) -> Vec<&'static str> {
-    let profile = leases().find(|profile| profile.controller == controller);
-    profile.map_or_else(Vec::new, |profile| profile.managers.split(',').collect())
+pub(super) fn managers(controller: &str) -> &'static [&'static str] {
+    let mut leases = LEASES.iter();
+    let profile = leases.find(|profile| profile.controller == controller);
+    profile.map_or(&[], |profile| profile.managers)
 }

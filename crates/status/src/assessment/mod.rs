@@ -22,7 +22,7 @@ use serde::Serialize;
 
 pub(crate) use assess::assess;
 pub(crate) use kueue::Kueue;
-pub(crate) use lease::{LeaseProfile, Leases, leases, without_lease};
+pub(crate) use lease::{LEASES, LeaseProfile, Leases, without_lease};
 pub(crate) use object::StoredObject;
 pub(crate) use time::duration;
 
