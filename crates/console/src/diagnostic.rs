@@ -124,7 +124,7 @@ impl DiagnosticKind {
         (
             Self::Configuration,
             Level::Note,
-            "A configuration file of the evaluated tree that excludes files or weakens rules",
+            "A configuration file of the evaluated tree whose choices may hide findings",
         ),
     ];
 }

@@ -167,9 +167,9 @@ pub struct EvaluationArgs {
         help_heading = "Output"
     )]
     pub output: Output,
-    /// What `managed-by.toml` of the evaluated tree switches off.
+    /// What `managed-by.toml` of the evaluated tree chooses, which may hide findings.
     #[arg(skip)]
-    pub(crate) weakened_by: Option<Diagnostic>,
+    pub(crate) chosen_by: Option<Diagnostic>,
 }
 
 #[derive(Debug, ClapArgs)]

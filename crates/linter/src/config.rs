@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by::{Enforcement, Rule, did_you_mean, nearest, rule};
+use managed_by::{Enforcement, ReleaseSet, Rule, did_you_mean, nearest, rule};
 use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind, span_and_source};
 use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
@@ -74,11 +74,17 @@ fn rule_overrides<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<RuleOverrid
 /// Returns an error if the file is invalid.
 pub fn apply_to_manifests(file: Option<&Path>, args: &mut ManifestArgs) -> Result<(), CliError> {
     let mut config = Config::find(file)?;
-    args.user.namespace = args.user.namespace.take().or(config.namespace.take());
     let directories = &mut args.directories;
     if directories.exclude.is_empty() {
         directories.exclude.clone_from(&config.exclude);
         directories.root = config.root.take();
+    } else {
+        config.exclude.clear();
+    }
+    if args.user.namespace.is_none() {
+        args.user.namespace.clone_from(&config.namespace);
+    } else {
+        config.namespace = None;
     }
     config.apply_to_evaluation(&mut args.evaluation);
     Ok(())
@@ -92,6 +98,7 @@ pub fn apply_to_evaluation(file: Option<&Path>, args: &mut EvaluationArgs) -> Re
     let config = Config::find(file)?;
     let config = Config {
         exclude: Vec::new(),
+        namespace: None,
         ..config
     };
     config.apply_to_evaluation(args);
@@ -142,7 +149,9 @@ impl Config {
     }
 
     fn apply_to_evaluation(mut self, args: &mut EvaluationArgs) {
-        args.weakened_by = self.weakening();
+        self.settings.take_if(|_| args.settings.is_some());
+        self.kubernetes.take_if(|_| args.kubernetes.is_some());
+        args.chosen_by = self.choices();
         // The last override of a rule wins.
         self.rules.append(&mut args.rules);
         args.rules = self.rules;
@@ -152,20 +161,34 @@ impl Config {
         args.kubernetes = args.kubernetes.take().or(self.kubernetes);
     }
 
-    /// Returns a note about what the file switches off, if it belongs to the evaluated tree: a pull request may change it.
-    fn weakening(&self) -> Option<Diagnostic> {
+    /// Returns a note about what may hide findings, if the file belongs to the evaluated tree: a pull request may change it.
+    fn choices(&self) -> Option<Diagnostic> {
         let file = self.found.as_ref()?;
-        let weaker = self.rules.iter().filter(|level| {
-            let default = rule(level.rule).map(Rule::default_enforcement);
-            level.enforcement == Enforcement::Off && default != Some(Enforcement::Off)
-                || level.enforcement == Enforcement::Warn && default == Some(Enforcement::Deny)
+        // `lint` and `diff` enable rules that are off by default, too.
+        let weaker = self.rules.iter().filter(|level| match level.enforcement {
+            Enforcement::Deny => false,
+            Enforcement::Warn => {
+                rule(level.rule).map(Rule::default_enforcement) != Some(Enforcement::Warn)
+            }
+            Enforcement::Off => true,
         });
         let weaker = weaker.map(|level| format!("{}={}", level.rule, level.enforcement.as_str()));
         let excluded = self.exclude.iter().map(|it| format!("exclude {it}"));
+        let settings = self.settings.iter();
+        let settings = settings.map(|file| format!("settings {}", file.display()));
+        let releases = self.kubernetes.iter();
+        let releases = releases.map(|selector| selector.selection.releases());
+        let releases = releases.filter(|releases| *releases != ReleaseSet::all());
+        let releases = releases.map(|releases| format!("kubernetes {releases}"));
+        let namespace = self
+            .namespace
+            .iter()
+            .map(|name| format!("namespace {name}"));
         let empty = self.allow_empty.then(|| "allow-empty".to_owned());
-        let all: Vec<_> = excluded.chain(weaker).chain(empty).collect();
+        let all = excluded.chain(settings).chain(releases).chain(namespace);
+        let all: Vec<_> = all.chain(weaker).chain(empty).collect();
         let text = format!(
-            "switches off: {}; pin the configuration with --config",
+            "chooses {}; pin the configuration with --config",
             all.join(", ")
         );
         let note = Diagnostic::of_file(file, text).with_kind(DiagnosticKind::Configuration);

@@ -26,7 +26,7 @@ fn resolve(args: &EvaluationArgs) -> Result<ResolvedSettings, CliError> {
     let rules: Vec<_> = rules.collect();
     let mut settings =
         ResolvedSettings::new(args.settings.as_deref(), args.kubernetes.as_ref(), &rules)?;
-    settings.remarks.extend(args.weakened_by.clone());
+    settings.remarks.extend(args.chosen_by.clone());
     Ok(settings)
 }
 
