@@ -23,11 +23,12 @@ namespacedPoliciesAllowedResources:
 {{- end }}
 
 {{/*
-A CEL expression for the optional value in `root` at `path`, a list of names. Schemas may accept any type, and selecting a member of a value that is not an
-object is an error. The value is that value then, so that a user who replaces `spec` by a list changes `managedBy`. (list ROOT)
+A CEL expression for the optional value in a root at `path`, a list of names. Schemas may accept any type, and selecting a member of a value that is not an
+object is an error. The value is that value `v` then, so that a user who replaces `spec` by a list changes `managedBy`; or another one: (list ROOT [OTHER])
 */}}
 {{- define "managed-by.celValue" -}}
-[optional.of(dyn({{ index . 0 }}))]{{ range until 6 }}.map(v, path.size() > {{ . }} && type(v.orValue(null)) == map ? v[?path[{{ . }}]] : v){{ end }}[0]
+{{- $other := append . "v" | rest | first -}}
+[optional.of(dyn({{ index . 0 }}))]{{ range until 6 }}.map(v, path.size() <= {{ . }} ? v : type(v.orValue(null)) == map ? v[?path[{{ . }}]] : {{ $other }}){{ end }}[0]
 {{- end }}
 
 {{/* A CEL expression for a value by kind: (list VALUES DEFAULT), where the keys of VALUES are GROUP/KIND */}}

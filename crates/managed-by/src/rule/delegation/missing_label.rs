@@ -16,7 +16,8 @@ pub(crate) static RULE: Check = Check::new(
 );
 
 /// Added to the message about a missing queue, because manifests lack the label that Kueue sets.
-const QUEUE_HINT: &str = "; list namespaces with a default LocalQueue in default_local_queue";
+const QUEUE_HINT: &str =
+    "; if the namespace has a default LocalQueue, an admin can list it in default_local_queue";
 
 fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) -> Result<(), SettingsErrors> {
     let kind = context.kind;
