@@ -204,6 +204,16 @@ mod tests {
         assert_eq!(found("role: worker"), [worker]);
         let values = "role: worker\nkubernetesVersion: auto\nmode: monitor\nsettings: {}\nmodule: {tag: v1}\n";
         assert_eq!(found(values), [worker]);
+        let values = "role: worker\nmodule: {tag: v1}\nprojects: {}\n";
+        assert_eq!(found(values), [worker]);
+        let policies = "policy:\n  module: r/managed-by-policy\n  settings: {role: worker}\n";
+        assert_eq!(found(policies), [worker]);
+        // Not of the chart.
+        let typo = "role: worker\nkubernetesVersion: auto\n";
+        assert_eq!(
+            found(typo),
+            [r#"{"kubernetesVersion":"auto","role":"worker"}"#]
+        );
         let other = "apiVersion: v1\nkind: ConfigMap\n";
         assert_eq!(found(other), [""; 0]);
     }

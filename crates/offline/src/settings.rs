@@ -173,29 +173,49 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
     policies
 }
 
-/// Returns the settings in a values file of the chart, without those that the chart finds in a cluster. Other files have no object
-/// `settings`, or one of a policy, which has a module.
+/// Values of the chart whose names are one word, like those of settings, and that no settings have.
+const VALUES: [&str; 10] = [
+    "mode",
+    "module",
+    "settings",
+    "projects",
+    "pods",
+    "queues",
+    "cel",
+    "policy",
+    "webhook",
+    "dashboard",
+];
+
+/// Returns the settings in a values file of the chart, without those that the chart finds in a cluster. [`None`] for another file, such
+/// as the policies of a `PolicyServer`, which have any name: their `module` is a text.
 fn from_chart_values(json: &str) -> Option<String> {
-    let values: Map<String, Value> = serde_json::from_str(json).ok()?;
-    let settings = values.get("settings")?.as_object()?;
-    let is_policy = |members: &Map<_, _>| members.contains_key("module");
-    if is_policy(settings) || is_policy(&values) && !values.contains_key("mode") {
+    let mut values: Map<String, Value> = serde_json::from_str(json).ok()?;
+    let is_policy = |value: &Value| value.get("module").is_some_and(Value::is_string);
+    let is_group = |value: &Value| value.get("policies").is_some();
+    let is_values = VALUES.iter().any(|name| values.contains_key(*name))
+        && !values.contains_key("apiVersion")
+        && !values.get("module").is_some_and(Value::is_string)
+        && !values
+            .values()
+            .any(|value| is_policy(value) || is_group(value));
+    if !is_values {
         return None;
     }
-    let mut settings = settings.clone();
-    for (value, setting) in [
-        ("role", "role"),
-        ("controllers", "controllers"),
-        ("namespaces", "namespaces"),
-        ("exempt", "exempt"),
-        ("kubernetesVersion", "kubernetes_version"),
-    ] {
-        let value = values
-            .get(value)
-            .filter(|value| *value != "auto" && *value != "");
-        settings.extend(value.map(|value| (setting.to_owned(), value.clone())));
+    let settings = values.remove("settings").unwrap_or_default();
+    let version = values.remove("kubernetesVersion");
+    let version = version.filter(|version| *version != "auto" && *version != "");
+    // The names of settings have no capitals.
+    values.retain(|name, _| {
+        !VALUES.contains(&&**name) && !name.contains(|c: char| c.is_ascii_uppercase())
+    });
+    values.extend(version.map(|version| ("kubernetes_version".to_owned(), version)));
+    match settings {
+        Value::Object(settings) => values.extend(settings),
+        Value::Null => {}
+        _ => return None,
     }
-    Some(Value::Object(settings).to_string())
+    Some(Value::Object(values).to_string())
 }
 
 /// Returns settings as JSON, overridden with a release and rule enforcements. `null` is the default settings. Other text than a JSON
