@@ -33,6 +33,14 @@ selected() { kubectl get clusteradmissionpolicies -o json | jq -r '.items[0].spe
 denied() { assert_prints '[managed-by/allowed]' dry_run_job team-a ana typo "$TYPO" && [ "$status" -ne 0 ]; }
 accepted() { assert_prints created dry_run_job team-a ana typo "$TYPO"; }
 
+# `make test` renders SEED-NUMBER.yml, before anything is installed: tests/policy/values.rs
+@test "the API server accepts what Helm renders from random values" {
+  for file in "$ROOT"/target/values/*.yml; do
+    run kubectl apply --dry-run=server --filename "$file"
+    [ "$status" -eq 0 ] || ! grep -v ' (server dry run)$\|^Warning: \|namespaces ".*" not found$\|no matches for kind "PrometheusRule"\|^ensure CRDs' <<<"$output" || { echo "$file" && false; }
+  done
+}
+
 @test "docs/tutorials/first-policy.md: every command prints what the page shows" {
   [ "$KUBERNETES" = 1.36.3 ] || skip "the page shows the output of 1.36"
   assert_page "$ROOT/docs/tutorials/first-policy.md"

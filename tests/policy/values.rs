@@ -1,4 +1,5 @@
 //! Values of the chart: Helm accepts only those whose settings the library accepts, rejects the others with sentences, and accepts those in the pages.
+//! `e2e/kubewarden-helm.bats` applies the accepted ones to a cluster, as a dry run.
 
 use std::{env, fs, thread};
 
@@ -57,6 +58,8 @@ fn helm_accepts_only_valid_settings() {
     let number = |name, default| env::var(name).map_or(default, |text| text.parse().unwrap());
     let (count, seed) = (number("VALUES", 40_u64), number("SEED", 1_u64));
     let grammar: Value = serde_yaml_ng::from_str(include_str!("values.yml")).unwrap();
+    let directory = root("target/values");
+    fs::create_dir_all(&directory).unwrap();
     let evaluate = |number: u64| {
         let mut generator = Generator::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut values = generator.derive(&grammar);
@@ -67,7 +70,10 @@ fn helm_accepts_only_valid_settings() {
         let cluster = *generator.one_of(&["offline", "all-projects"]);
         let rendered = chart::render(cluster, "", &values).unwrap()?;
         let problem = match &rendered {
-            Ok(manifests) => settings(manifests).iter().find_map(settings_error),
+            Ok(manifests) => {
+                fs::write(directory.join(format!("{seed}-{number}.yml")), manifests).unwrap();
+                settings(manifests).iter().find_map(settings_error)
+            }
             Err(message) => NOISE
                 .into_iter()
                 .find(|noise| message.contains(noise))

@@ -1,19 +1,16 @@
 {{/* Names and labels, as in the charts that `helm create` makes. */}}
 
 {{- define "managed-by.name" -}}
-{{- default "managed-by" .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- default "managed-by" .Values.nameOverride | trunc 50 | trimAll "-" -}}
 {{- end }}
 
-{{/* The release name if it contains the chart's name, otherwise RELEASE-NAME. */}}
+{{/*
+The release name if it contains the chart's name, otherwise RELEASE-NAME. A CronJob's name has at most 52 characters, and the Service of a PolicyServer has no dots.
+*/}}
 {{- define "managed-by.fullname" -}}
 {{- $name := include "managed-by.name" . -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
-{{- end -}}
+{{- $release := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) -}}
+{{- default $release .Values.fullnameOverride | replace "." "-" | trunc 45 | trimAll "-" -}}
 {{- end }}
 
 {{/*
@@ -52,8 +49,8 @@ old one, during upgrades and rollbacks.
 {{- end }}
 
 {{- define "managed-by.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "managed-by.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "managed-by.name" . | toYaml }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 {{- end }}
 
 {{- define "managed-by.labels" -}}
