@@ -64,6 +64,24 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* Binds a ClusterRole to a service account: (list . NAME ACCOUNT NAMESPACE) */}}
+{{- define "managed-by.binding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ index . 1 | toYaml }}
+  labels:
+    {{- include "managed-by.labels" (index . 0) | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ index . 1 | toYaml }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ index . 2 | toYaml }}
+    namespace: {{ index . 3 | toYaml }}
+{{- end }}
+
 {{/* The URL of a module: include "managed-by.module" (list . .Values.module) */}}
 {{- define "managed-by.module" -}}
 {{- $root := index . 0 -}}
