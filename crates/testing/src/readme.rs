@@ -61,7 +61,9 @@ pub fn linked_files(path: &str) -> Result<Vec<String>> {
 }
 
 fn is_relative(link: &str) -> bool {
-    !link.starts_with("https:") && !link.starts_with("http:") && !link.starts_with('#')
+    // A chapter without a page has an empty link.
+    let others = ["https:", "http:", "#", ")"];
+    !others.iter().any(|other| link.starts_with(other))
 }
 
 /// Splits the text that follows `](` into the link's file and the rest.
@@ -71,7 +73,7 @@ fn split(link: &str) -> (&str, &str) {
 
 fn absolute(readme: &str, link: &str) -> Result<String> {
     let file = resolve(readme, link)?;
-    let is_picture = Path::new(&file).extension().is_some_and(|e| e == "svg");
+    let is_picture = Path::new(&file).extension().is_some_and(|e| e == "svg" || e == "png");
     let base = if is_picture { PICTURES } else { FILES_URL };
     Ok(format!("{base}/{file}"))
 }
