@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Maximum number of bytes of a text in any format.
 pub const MAX_TEXT: usize = 16 << 10;
 
-/// Maximum number of characters of a cell of a table, and of a value in Markdown.
+/// Maximum number of characters of a cell of a table but the last, and of a value in Markdown.
 pub const MAX_CELL: usize = 200;
 
 /// Returns true for control characters, line separators, and bidirectional or invisible characters.
@@ -94,7 +94,11 @@ pub fn replace_control(line: &str) -> Cow<'_, str> {
 /// Formats text as code in one line of Markdown, where neither links, HTML nor mentions have an effect. A longer run of backticks than in
 /// the text encloses it.
 pub fn markdown_code(text: &str) -> String {
-    let text = escape_control(&bounded_cell(text)).into_owned();
+    enclosed(&bounded_cell(text))
+}
+
+fn enclosed(text: &str) -> String {
+    let text = escape_control(text);
     let runs = text.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or_default().saturating_add(1));
     let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
@@ -105,9 +109,9 @@ pub fn markdown_code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// Like [`markdown_code`], for a cell of a table.
+/// Like [`markdown_code`], for a cell of a table, which may be a long command.
 pub fn markdown_cell(text: &str) -> String {
-    markdown_code(text).replace('|', "\\|")
+    enclosed(text).replace('|', "\\|")
 }
 
 /// Escapes all texts of a value, for a format that does not escape them itself.
@@ -188,7 +192,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{
-        MAX_CELL, MAX_TEXT, escape_control, is_unsafe, json_document, json_line, markdown_cell,
+        MAX_TEXT, escape_control, is_unsafe, json_document, json_line, markdown_cell,
         replace_control,
     };
     use crate::table::table;
@@ -301,7 +305,9 @@ mod tests {
             let text_table = table(["A", "B"], rows.into_iter());
             assert_safe(&text_table);
             assert_eq!(text_table.lines().count(), 3);
-            assert!(text_table.lines().all(|line| line.chars().count() < 21_usize.saturating_mul(MAX_CELL)));
+            let whole = escape_control(&text);
+            assert!(text_table.lines().nth(1).unwrap().ends_with(whole.trim_end()));
+            assert!(text_table.lines().all(|line| line.chars().count() < 11_usize.saturating_mul(MAX_TEXT)));
             let cell = markdown_cell(&text);
             let mut row = String::new();
             write!(row, "| {cell} |").unwrap();
