@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::{Args as ClapArgs, ValueEnum};
 use http::Uri;
+use jiff::SignedDuration;
 use managed_by_console::value::parse_namespace;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an argument")]
@@ -57,7 +58,6 @@ pub struct StatusArgs {
     pub(crate) output: StatusOutput,
 }
 
-/// Parses an absolute URL.
 fn parse_url(text: &str) -> Result<Uri, String> {
     let url: Uri = text.parse().map_err(|_| "expected a URL".to_owned())?;
     let is_http = matches!(url.scheme_str(), Some("http" | "https"));
@@ -72,24 +72,13 @@ fn parse_url(text: &str) -> Result<Uri, String> {
     }
 }
 
-/// Parses a duration: `90s`, `5m`, `1h`.
-fn parse_duration(text: &str) -> Result<TimeDelta, String> {
-    let expected = || "expected a number and s, m or h, such as 90s".to_owned();
-    let split = text.len().saturating_sub(1);
-    let (number, unit) = text.split_at_checked(split).ok_or_else(expected)?;
-    let number: u32 = number.parse().map_err(|_| expected())?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(expected()),
-    };
-    Ok(TimeDelta::seconds(
-        i64::from(number).saturating_mul(seconds),
-    ))
+fn parse_duration(text: &str) -> Result<TimeDelta, &'static str> {
+    let duration: Result<SignedDuration, _> = text.parse();
+    let seconds = duration.ok().map(|duration| duration.as_secs());
+    let duration = seconds.filter(|s| *s >= 0).and_then(TimeDelta::try_seconds);
+    duration.ok_or("expected a duration such as 90s, 5m or 1h")
 }
 
-/// Parses `CONTROLLER=MANAGER`.
 fn parse_writer(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=');
     let (controller, manager) = pair.ok_or("expected CONTROLLER=MANAGER")?;

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
 use std::time::SystemTime;
+use std::{env, fmt, fs};
 
 use chrono::{DateTime, Utc};
 use http::header::{CONTENT_TYPE, DATE, HeaderMap};
@@ -17,8 +17,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::Config;
 use kube::client::{AuthError, Body};
-use kube::config::KubeConfigOptions;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use managed_by_console::exit::CliError;
+use managed_by_console::format::set;
 use managed_by_console::interrupt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,12 +68,12 @@ impl fmt::Display for ReadError {
     }
 }
 
-/// Formats an error with its causes.
 fn message(error: &(dyn Error + 'static)) -> String {
-    // Their own texts contain debugging output.
-    if let Some(AuthError::AuthExecRun { cmd, out }) = error.downcast_ref() {
-        let stderr = String::from_utf8_lossy(&out.stderr);
-        return format!("{cmd} failed with {}: {}", out.status, stderr.trim());
+    // Their own texts contain debugging output, or what may be a credential. kube doesn't capture the plugin's errors.
+    match error.downcast_ref() {
+        Some(AuthError::AuthExecRun { out, .. }) => return out.status.to_string(),
+        Some(AuthError::AuthExecParse(_)) => return "the output is no ExecCredential".to_owned(),
+        _ => {}
     }
     let own = match error.downcast_ref() {
         Some(kube::Error::Service(_) | kube::Error::Auth(_)) => String::new(),
@@ -86,10 +87,15 @@ fn message(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-/// Page of a list.
-pub(super) struct Page<'p> {
-    pub(super) json: &'p str,
-    pub(super) items: Vec<&'p RawValue>,
+/// Reads the kubeconfig. Like kubectl, ignores missing files of a list.
+fn kubeconfig() -> Result<Kubeconfig, KubeconfigError> {
+    let list = env::var_os("KUBECONFIG").unwrap_or_default();
+    let files = env::split_paths(&list).filter(|file| file.exists());
+    let mut files = files.map(Kubeconfig::read_from).peekable();
+    if files.peek().is_none() {
+        return Kubeconfig::read();
+    }
+    files.try_fold(Kubeconfig::default(), |merged, file| merged.merge(file?))
 }
 
 #[derive(Deserialize)]
@@ -103,20 +109,41 @@ struct List<'p> {
 impl Client {
     /// Connects to the cluster of a context, or of the current context, or to the cluster that the program runs in.
     pub(super) async fn connect(context: Option<&str>) -> Result<Self, CliError> {
-        let place = context.map_or_else(String::new, |context| format!("context {context}: "));
+        let options = KubeConfigOptions {
+            context: context.map(str::to_owned),
+            ..KubeConfigOptions::default()
+        };
+        let read = kubeconfig();
+        let current = read.as_ref().ok();
+        let current = current.and_then(|read| read.current_context.as_deref());
+        let place = context.or(current);
+        let place = place.map_or_else(String::new, |context| format!("context {context}: "));
         let failed = |e: &(dyn Error + 'static)| CliError::Error(format!("{place}{}", message(e)));
-        let config = match context {
-            Some(context) => {
-                let options = KubeConfigOptions {
-                    context: Some(context.to_owned()),
-                    ..KubeConfigOptions::default()
-                };
-                let config = Config::from_kubeconfig(&options).await;
+        let is_in_pod = context.is_none() && env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+        let mut config = match read {
+            Ok(read) => {
+                let config = Config::from_custom_kubeconfig(read, &options).await;
                 config.map_err(|e| failed(&e))?
             }
-            None => Config::infer().await.map_err(|e| failed(&e))?,
+            Err(_) if is_in_pod => Config::incluster().map_err(|e| failed(&e))?,
+            Err(e) => return Err(failed(&e)),
         };
         let server = format!("{place}{}", config.cluster_url);
+        if config.cluster_url.scheme().is_none() {
+            let text = "expected a URL that starts with https://";
+            return Err(CliError::Error(format!("{server}: {text}")));
+        }
+        // kube panics about a line break, as at the end of many files.
+        let mut auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
+        let token = auth.get("token").and_then(Value::as_str);
+        let file = config.auth_info.token_file.as_ref();
+        let file = file.and_then(|file| fs::read_to_string(file).ok());
+        let token = token.map(str::to_owned).or(file).unwrap_or_default();
+        if token.contains(char::is_control) {
+            let token = token.replace(char::is_control, "");
+            set(&mut auth, "token", token.into());
+            config.auth_info = serde_json::from_value(auth).unwrap_or_default();
+        }
         let plugin = config.auth_info.exec.clone();
         let client = kube::Client::try_from(config).map_err(|e| {
             let plugin = plugin.map_or_else(String::new, |plugin| {
@@ -138,13 +165,8 @@ impl Client {
         }
     }
 
-    /// Returns the namespace of the context.
     pub(super) fn default_namespace(&self) -> &str {
         self.inner.default_namespace()
-    }
-
-    pub(super) fn is_interrupted(&self) -> bool {
-        (self.is_interrupted)()
     }
 
     /// Returns the time of the API server at the last response, or the local time if it sent none.
@@ -182,7 +204,6 @@ impl Client {
         Ok(resources.map(|one| (one.name, one.namespaced)).collect())
     }
 
-    /// Returns an object as JSON.
     pub(super) async fn get(&self, path: &str) -> Result<String, ReadError> {
         self.send(Request::get(path), Vec::new()).await
     }
@@ -204,9 +225,14 @@ impl Client {
         self.send(Request::delete(path), Vec::new()).await.map(drop)
     }
 
+    /// Returns an error that ends the run.
+    pub(super) fn failed(&self, error: &ReadError) -> CliError {
+        CliError::Error(format!("{}: {error}", self.server))
+    }
+
     /// Sends a request, and returns the body of the response.
     async fn send(&self, request: request::Builder, body: Vec<u8>) -> Result<String, ReadError> {
-        let other = |text: String| ReadError::Other(format!("{}: {text}", self.server));
+        let other = ReadError::Other;
         let request = request.body(Body::from(body));
         let request = request.map_err(|e| other(e.to_string()))?;
         let response = self.inner.send(request).await;
@@ -241,18 +267,18 @@ impl Client {
         self.time.set(time.map(|time| time.to_utc()));
     }
 
-    /// Lists a resource with selectors, and calls a function with each page. After an error, the pages may lack objects.
+    /// Lists a resource with selectors, and calls a function with each page and its items. After an error, the pages may lack objects.
     pub(super) async fn list(
         &self,
         resource: &Resource,
         namespace: Option<&str>,
         selectors: &[(&str, &str)],
-        mut each: impl FnMut(&Page<'_>),
+        mut each: impl FnMut(&str, &[&RawValue]),
     ) -> Result<(), ReadError> {
         let path = resource.path(namespace, "");
         let (mut next, mut limit) = (String::new(), FIRST_PAGE);
         loop {
-            if self.is_interrupted() {
+            if (self.is_interrupted)() {
                 return Err(ReadError::Other("interrupted".to_owned()));
             }
             let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
@@ -277,7 +303,7 @@ impl Client {
             let items = list.items.unwrap_or_default();
             let size = json.len().checked_div(items.len().max(1)).unwrap_or(0);
             let fitting = PAGE_SIZE.checked_div(size).unwrap_or(1);
-            each(&Page { json: &json, items });
+            each(&json, &items);
             next = list.metadata.continue_.unwrap_or_default();
             limit = fitting.clamp(1, MAX_PAGE).min(limit.saturating_mul(8));
             if next.is_empty() {

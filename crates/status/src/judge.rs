@@ -160,9 +160,7 @@ fn judge(path: &Path) -> (usize, usize, Vec<String>) {
     let alarms = problems.map(|(_, (line, row))| {
         format!(
             "{file}:{line}: {} is {}: {}",
-            row.object,
-            row.verdict.as_str(),
-            row.reason
+            row.object, row.verdict, row.reason
         )
     });
     (text.lines().count(), finished.len(), alarms.collect())

@@ -12,7 +12,7 @@ mod publish;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use managed_by::{MULTIKUEUE, Release};
 use managed_by_console::escape::escape_control;
@@ -21,6 +21,7 @@ use managed_by_console::interrupt;
 use managed_by_console::settings::ResolvedSettings;
 use managed_by_console::stderr;
 use managed_by_offline::{Document, Evaluator, MalformedText, manifest, with_overrides};
+use serde_json::value::RawValue;
 use tokio::runtime;
 
 use crate::args::StatusOutput;
@@ -29,14 +30,13 @@ use crate::assessment::{
     without_lease,
 };
 use crate::output::{StatusReport, UnreadResource};
-use client::{Client, Page, ReadError};
+use client::{Client, ReadError};
 use resources::{Resource, Selection};
 
 /// Pause between two reads of the cluster with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(30);
 
 const KUEUE_GROUP: &str = "kueue.x-k8s.io";
-/// Newest version first.
 const KUEUE_VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
 
 pub use args::StatusArgs;
@@ -70,7 +70,7 @@ async fn watch(
     quiet: bool,
 ) -> Result<ExitStatus, CliError> {
     interrupt::handle_signals();
-    let mut known: Option<BTreeMap<_, (_, _)>> = None;
+    let mut known: Option<(BTreeMap<_, _>, Vec<_>)> = None;
     let mut exit = ExitStatus::Error;
     loop {
         match reader.read().await {
@@ -80,26 +80,26 @@ async fn watch(
                 let rows = report.objects.iter();
                 let rows =
                     rows.map(|row: &ObjectStatus| (row.object.clone(), (row.verdict, row.state)));
-                let rows: BTreeMap<_, _> = rows.collect();
-                let has_changed = known.as_ref() != Some(&rows);
-                if let Some(known) = known.as_ref().filter(|_| args.is_table()) {
+                let now: (BTreeMap<_, _>, _) = (rows.collect(), report.unchecked.clone());
+                if let Some((rows, unchecked)) = known.as_ref().filter(|_| args.is_table()) {
                     report
                         .objects
-                        .retain(|row| known.get(&row.object) != rows.get(&row.object));
+                        .retain(|row| rows.get(&row.object) != now.0.get(&row.object));
+                    report
+                        .unchecked
+                        .retain(|unread| !unchecked.contains(unread));
                 }
-                if has_changed && (known.is_none() || !report.objects.is_empty()) {
+                if known.as_ref() != Some(&now) {
                     output::print(&report, args, quiet || known.is_some())?;
                 }
-                known = Some(rows);
+                known = Some(now);
             }
             Err(CliError::Error(text)) => stderr!("error: {}\n", escape_control(&text)),
             Err(error) => return Err(error),
         }
-        let mut left = WATCH_INTERVAL;
-        while !left.is_zero() && !interrupt::is_interrupted() {
-            let pause = left.min(interrupt::INTERVAL);
-            tokio::time::sleep(pause).await;
-            left = left.saturating_sub(pause);
+        let begin = Instant::now();
+        while begin.elapsed() < WATCH_INTERVAL && !interrupt::is_interrupted() {
+            tokio::time::sleep(interrupt::INTERVAL).await;
         }
         if interrupt::is_interrupted() {
             return Ok(exit);
@@ -107,21 +107,12 @@ async fn watch(
     }
 }
 
-/// Reader of the selected workloads of a cluster.
 struct Reader<'r> {
     client: Client,
     args: &'r StatusArgs,
     settings: &'r ResolvedSettings,
     /// The namespace, or [`None`] for all.
     namespace: Option<String>,
-}
-
-/// Resources that a cluster serves.
-struct Discovery {
-    /// Resources with workloads.
-    resources: Vec<Resource>,
-    /// Version of Kueue's API.
-    kueue: Option<&'static str>,
 }
 
 impl<'r> Reader<'r> {
@@ -136,20 +127,21 @@ impl<'r> Reader<'r> {
         }
     }
 
+    /// Returns the resources with workloads that the cluster serves, and the version of Kueue's API.
     async fn discover(
         &self,
         selection: &Selection,
         known: &[Resource],
         unchecked: &mut Vec<UnreadResource>,
-    ) -> Result<Discovery, CliError> {
+    ) -> Result<(Vec<Resource>, Option<String>), CliError> {
         let served = self.client.served_groups().await;
-        let served = served.map_err(|e| CliError::Error(format!("API groups: {e}")))?;
+        let served = served.map_err(|e| self.client.failed(&e))?;
         let mut resources = Vec::new();
         let mut by_version = BTreeMap::new();
         let is_undiscovered = unchecked.len();
         for resource in known.iter().filter(|one| selection.includes(one)) {
             // A group may have versions that serve other kinds only.
-            for mut resource in resource.served_by(&served) {
+            for (mut resource, is_readable) in resource.served_by(&served) {
                 let version = resource.group_version();
                 if !by_version.contains_key(&version) {
                     let read = self.client.served_resources(&version).await;
@@ -159,7 +151,12 @@ impl<'r> Reader<'r> {
                     Some(Ok(served)) => {
                         if let Some(is_namespaced) = served.get(&resource.plural) {
                             resource.is_namespaced = *is_namespaced;
-                            resources.push(resource);
+                            if is_readable {
+                                resources.push(resource);
+                            } else {
+                                let reason = format!("unknown version {version}");
+                                unchecked.push(UnreadResource::workloads(&resource, reason));
+                            }
                             break;
                         }
                     }
@@ -170,23 +167,22 @@ impl<'r> Reader<'r> {
                 }
             }
         }
-        if let (Some(kind), []) = (selection.kind(), &*resources)
+        if let (Some(kind), []) = (&selection.kind, &*resources)
             && unchecked.len() == is_undiscovered
         {
             let text = format!("the cluster does not serve {kind}");
             return Err(CliError::Error(text));
         }
-        let versions = served.get(KUEUE_GROUP);
-        let is_served =
-            |version: &&&str| versions.is_some_and(|v| v.iter().any(|v| v == **version));
-        let kueue = KUEUE_VERSIONS.iter().find(is_served).copied();
-        Ok(Discovery { resources, kueue })
+        let versions = served.get(KUEUE_GROUP).map_or(&[][..], Vec::as_slice);
+        let is_known = |version: &&String| KUEUE_VERSIONS.contains(&&***version);
+        let kueue = versions.iter().find(is_known).or(versions.first());
+        Ok((resources, kueue.cloned()))
     }
 
     /// Reads the cluster, and evaluates every workload. What cannot be read is listed in the report.
     async fn read(&self) -> Result<StatusReport, CliError> {
         let version = self.client.version().await;
-        let version = version.map_err(|e| CliError::Error(e.to_string()))?;
+        let version = version.map_err(|e| self.client.failed(&e))?;
         let limits = Limits {
             now: self.client.time(),
             after: self.args.after,
@@ -202,13 +198,13 @@ impl<'r> Reader<'r> {
         let evaluator = Evaluator::new(settings, None);
         let selection = Selection::new(self.args.object.as_deref(), &known)?;
         let mut unchecked = Vec::new();
-        let discovery = self.discover(&selection, &known, &mut unchecked).await?;
+        let (resources, kueue) = self.discover(&selection, &known, &mut unchecked).await?;
         let mut cluster = ClusterState {
-            kueue: self.read_kueue(discovery.kueue, &mut unchecked).await,
+            kueue: self.read_kueue(kueue, &mut unchecked).await,
             ..ClusterState::default()
         };
         let mut objects = Vec::new();
-        for resource in &discovery.resources {
+        for resource in &resources {
             self.read_workloads(
                 resource,
                 &selection,
@@ -218,15 +214,11 @@ impl<'r> Reader<'r> {
             )
             .await;
         }
-        let has_name = selection.name().is_some();
-        if let (Some(name), []) = (selection.name(), &*objects)
+        let has_name = selection.name.is_some();
+        if let (Some(name), []) = (&selection.name, &*objects)
             && !unchecked.iter().any(|unread| unread.has_workloads)
         {
-            let kinds: Vec<_> = discovery
-                .resources
-                .iter()
-                .map(Resource::to_string)
-                .collect();
+            let kinds: Vec<_> = resources.iter().map(Resource::to_string).collect();
             let kinds = kinds.join(" and ");
             return Err(CliError::Error(format!("{kinds} \"{name}\" not found")));
         }
@@ -271,19 +263,18 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Reads the objects of Kueue.
     async fn read_kueue(
         &self,
-        version: Option<&'static str>,
+        version: Option<String>,
         unchecked: &mut Vec<UnreadResource>,
     ) -> Option<Kueue> {
         let mut kueue = Kueue::default();
         for kind in Kueue::KINDS {
-            let resource = Resource::new(KUEUE_GROUP, version?, &Kueue::plural(kind));
+            let resource = Resource::new(KUEUE_GROUP, version.as_deref()?, &Kueue::plural(kind));
             let namespace = self.namespace.as_deref();
             let namespace = namespace.filter(|_| Kueue::is_namespaced(kind));
-            let read = self.client.list(&resource, namespace, &[], |page| {
-                for item in &page.items {
+            let read = self.client.list(&resource, namespace, &[], |_, items| {
+                for item in items {
                     kueue.add(kind, item.get());
                 }
             });
@@ -309,8 +300,8 @@ impl<'r> Reader<'r> {
         let resource = Resource::new("coordination.k8s.io", "v1", "leases");
         let selector = format!("metadata.name={name}");
         let selectors = [("fieldSelector", &*selector)];
-        let listed = self.client.list(&resource, None, &selectors, |page| {
-            for item in &page.items {
+        let listed = self.client.list(&resource, None, &selectors, |_, items| {
+            for item in items {
                 leases.add(lease, item.get());
             }
         });
@@ -350,8 +341,8 @@ impl<'r> Reader<'r> {
         unchecked: &mut Vec<UnreadResource>,
     ) {
         let mut malformed = Vec::new();
-        let add = |page: &Page<'_>| {
-            for document in Document::parse_all(page.json) {
+        let add = |json: &str, _: &[&RawValue]| {
+            for document in Document::parse_all(json) {
                 let read = match &document {
                     Ok(document) => manifest::objects(document),
                     Err(malformed) => vec![Err(malformed.clone())],
@@ -364,7 +355,7 @@ impl<'r> Reader<'r> {
                 }
             }
         };
-        let name = selection.name();
+        let name = selection.name.as_ref();
         let fields = name.map_or_else(String::new, |name| format!("metadata.name={name}"));
         let labels = self.args.selector.as_deref().unwrap_or_default();
         let selectors = [("labelSelector", labels), ("fieldSelector", &fields)];

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clap::ValueEnum as _;
 use managed_by_console::escape::{
     escape_control, escape_values, json_document, markdown_cell, markdown_code,
 };
@@ -18,7 +19,6 @@ use serde_json::{Map, Value, json};
 use crate::args::{StatusArgs, StatusOutput};
 use crate::assessment::{ObjectStatus, StatusVerdict, duration};
 
-/// Workloads of a cluster with their verdicts.
 #[derive(Debug)]
 pub(crate) struct StatusReport {
     pub(crate) now: DateTime<Utc>,
@@ -31,9 +31,9 @@ pub(crate) struct StatusReport {
     pub(crate) has_name: bool,
 }
 
-/// Resource that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct UnreadResource {
+    /// Resource, with a space and the name if only one object of it could not be read.
     pub(crate) resource: String,
     pub(crate) reason: String,
     /// True if workloads of this resource are missing in the report.
@@ -76,12 +76,12 @@ impl StatusReport {
 
     /// Formats the counts: `3 workloads: 1 orphaned, 2 healthy`.
     fn summary(&self) -> String {
-        let counts = StatusVerdict::ALL
+        let counts = StatusVerdict::value_variants()
             .iter()
             .map(|verdict| (self.count(*verdict), verdict));
         let counts = counts.filter(|(count, _)| *count > 0);
         let counts: Vec<_> = counts
-            .map(|(count, verdict)| format!("{} {}", number(count), verdict.as_str()))
+            .map(|(count, verdict)| format!("{} {}", number(count), verdict))
             .collect();
         let all = pluralize(self.objects.len(), "workload");
         match &*counts {
@@ -90,16 +90,16 @@ impl StatusReport {
         }
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, rows: &[&ObjectStatus]) -> Value {
         let mut summary = Map::new();
         summary.insert("workloads".to_owned(), self.objects.len().into());
-        for verdict in StatusVerdict::ALL {
-            summary.insert(verdict.as_str().to_owned(), self.count(verdict).into());
+        for verdict in StatusVerdict::value_variants() {
+            summary.insert(verdict.to_string(), self.count(*verdict).into());
         }
         json!({
             "format": 1, "command": "status",
             "time": self.now.to_rfc3339_opts(SecondsFormat::Secs, true), "after": duration(self.after),
-            "summary": summary, "objects": self.objects, "unchecked": self.unchecked,
+            "summary": summary, "objects": rows, "unchecked": self.unchecked,
         })
     }
 
@@ -111,15 +111,18 @@ impl StatusReport {
 
 pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Result<(), CliError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
+    let rows = report.objects.iter();
+    let rows = rows.filter(|row| !args.problems || row.verdict.is_problem());
+    let rows: Vec<_> = rows.collect();
     match args.output {
         StatusOutput::Json => {
-            writeln!(out, "{}", json_document(&report.json()))?;
+            writeln!(out, "{}", json_document(&report.json(&rows)))?;
         }
         StatusOutput::Yaml => {
             if args.watch {
                 writeln!(out, "---")?;
             }
-            let mut json = report.json();
+            let mut json = report.json(&rows);
             escape_values(&mut json);
             let yaml = serde_yaml_ng::to_string(&json);
             let yaml = yaml.map_err(|e| CliError::Error(e.to_string()))?;
@@ -133,9 +136,6 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
             }
         }
         StatusOutput::Table | StatusOutput::Wide => {
-            let rows = report.objects.iter();
-            let rows = rows.filter(|row| !args.problems || row.verdict.is_problem());
-            let rows: Vec<_> = rows.collect();
             if !rows.is_empty() {
                 let text = rows_as_table(report, &rows, args);
                 out.write_all(text.as_bytes())?;
@@ -156,7 +156,6 @@ pub(crate) fn print(report: &StatusReport, args: &StatusArgs, quiet: bool) -> Re
     Ok(())
 }
 
-/// Formats the name as for kubectl: `job/pi`.
 fn name(row: &ObjectStatus) -> String {
     format!(
         "{}/{}",
@@ -187,7 +186,7 @@ fn rows_as_table(report: &StatusReport, rows: &[&ObjectStatus], args: &StatusArg
             row.state.to_owned(),
             last_write,
             report.age(row.created),
-            row.verdict.as_str().to_owned(),
+            row.verdict.to_string(),
             row.reason.clone(),
             row.action.clone(),
         ]
@@ -236,7 +235,7 @@ fn tree(report: &StatusReport, row: &ObjectStatus) -> String {
     };
     lines.push(format!("last status write: {write}"));
     let colon = if row.reason.is_empty() { "" } else { ": " };
-    lines.push(format!("{}{colon}{}", row.verdict.as_str(), row.reason));
+    lines.push(format!("{}{colon}{}", row.verdict, row.reason));
     if !row.action.is_empty() {
         lines.push(format!("to do: {}", row.action));
     }
@@ -258,7 +257,7 @@ fn markdown(report: &StatusReport) -> String {
             format!("{} {}", row.object.kind, row.object.namespaced_name()),
             controller(row).to_owned(),
             report.age(row.created),
-            row.verdict.as_str().to_owned(),
+            row.verdict.to_string(),
             row.reason.clone(),
             row.action.clone(),
         ];
@@ -284,7 +283,7 @@ fn markdown(report: &StatusReport) -> String {
 ///
 /// Source: "Exposition formats" in Prometheus' documentation, "Text-based format".
 pub(crate) fn metrics(report: &StatusReport) -> String {
-    let mut counts: BTreeMap<(&str, String, &str), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<(&str, String, StatusVerdict), usize> = BTreeMap::new();
     for row in &report.objects {
         let controller = match &*row.controller {
             "" => "built-in",
@@ -292,7 +291,7 @@ pub(crate) fn metrics(report: &StatusReport) -> String {
             _ => "other",
         };
         let kind = row.object.kind_and_group();
-        let count = counts.entry((controller, kind, row.verdict.as_str()));
+        let count = counts.entry((controller, kind, row.verdict));
         let count = count.or_default();
         *count = count.saturating_add(1);
     }
@@ -300,7 +299,7 @@ pub(crate) fn metrics(report: &StatusReport) -> String {
     let unread = unread.count();
     if counts.is_empty() {
         // A Pushgateway keeps the samples of a metric that it does not get.
-        let none = ("built-in", "Job.batch".to_owned(), "healthy");
+        let none = ("built-in", "Job.batch".to_owned(), StatusVerdict::Healthy);
         counts.insert(none, 0);
     }
     let time = report.now.timestamp();

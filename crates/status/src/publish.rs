@@ -86,8 +86,8 @@ async fn write_reports(
     let mut outdated = BTreeSet::new();
     let label = format!("{LABEL}={PROGRAM}");
     let selectors = [("labelSelector", &*label)];
-    let listed = client.list(&reports, namespace, &selectors, |page| {
-        for item in &page.items {
+    let listed = client.list(&reports, namespace, &selectors, |_, items| {
+        for item in items {
             let stored: Value = serde_json::from_str(item.get()).unwrap_or_default();
             let text = |path: &str| stored.pointer(path).and_then(Value::as_str);
             let name = text("/metadata/name").unwrap_or_default();
@@ -100,9 +100,14 @@ async fn write_reports(
             }
             let group = text("/scope/apiVersion").and_then(|version| version.split_once('/'));
             let scope = text("/scope/kind").map(|kind| (group.unwrap_or_default().0, kind));
+            let place = text("/scope/namespace").unwrap_or_default();
+            let object = format!("{place}/{}", text("/scope/name").unwrap_or_default());
             let is_unread = |unread: &UnreadResource| {
                 let (group, kind) = &unread.group_kind;
-                unread.has_workloads && scope.is_none_or(|scope| scope == (group, kind))
+                let one = unread.resource.split_once(' ');
+                unread.has_workloads
+                    && scope.is_none_or(|scope| scope == (group, kind))
+                    && one.is_none_or(|(_, unread)| unread == object)
             };
             if !kept.contains(&path) && !report.unchecked.iter().any(is_unread) {
                 outdated.insert(path);
@@ -172,7 +177,7 @@ fn body(reports: &Resource, kind: &str, name: &str, row: &ObjectStatus) -> Value
         "results": [{
             "source": PROGRAM,
             "policy": "managed-by-status",
-            "rule": row.verdict.as_str(),
+            "rule": row.verdict,
             "category": "Workload status",
             "severity": "medium",
             "result": "fail",

@@ -8,7 +8,6 @@ use managed_by_console::exit::CliError;
 use managed_by_console::value::suggestion;
 use serde::Deserialize;
 
-/// Resource of an API group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resource {
     group: String,
@@ -57,34 +56,36 @@ impl Resource {
         format!("/apis/{version}{namespace}/{plural}{slash}{name}")
     }
 
-    /// Returns the resource in each version that can be read: those that the cluster serves for the group, in its order.
-    pub(super) fn served_by(&self, served: &BTreeMap<String, Vec<String>>) -> Vec<Self> {
+    /// Returns the resource in each version that the cluster serves for the group, with true for those that can be read, which are first.
+    pub(super) fn served_by(&self, served: &BTreeMap<String, Vec<String>>) -> Vec<(Self, bool)> {
         let versions = served.get(&self.group).into_iter().flatten();
-        let is_readable = |version: &&String| {
-            self.versions.is_empty() || self.versions.iter().any(|known| known == *version)
+        let with_version = |version: &String| {
+            let is_readable = self.versions.is_empty() || self.versions.contains(version);
+            let versions = vec![version.clone()];
+            let resource = self.clone();
+            (
+                Self {
+                    versions,
+                    ..resource
+                },
+                is_readable,
+            )
         };
-        let mut readable: Vec<&String> = Vec::new();
-        for version in versions.filter(is_readable) {
-            // The preferred version is listed twice.
-            if !readable.contains(&version) {
-                readable.push(version);
-            }
-        }
-        let with_version = |version: &String| Self {
-            versions: vec![version.clone()],
-            ..self.clone()
-        };
-        readable.into_iter().map(with_version).collect()
+        let mut found: Vec<_> = versions.map(with_version).collect();
+        found.sort_by_key(|(_, is_readable)| !is_readable);
+        found
     }
 
     fn is_named(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         let kind = self.kind.to_ascii_lowercase();
-        name == kind || name == self.plural || name == self.to_string()
+        // kubectl prints `job.batch/pi`.
+        let group = name.strip_suffix(&self.group);
+        let name = group.and_then(|n| n.strip_suffix('.')).unwrap_or(&name);
+        name == kind || name == self.plural
     }
 }
 
-/// Returns all resources with workloads.
 pub(super) fn known(settings: &str) -> Vec<Resource> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -106,7 +107,6 @@ pub(super) fn known(settings: &str) -> Vec<Resource> {
             continue;
         }
         let versions = kind.versions().iter();
-        let versions = versions.filter(|version| !kind.pruned_in().contains(version));
         let versions = versions.map(|version| (*version).to_owned());
         let is_same = |known: &&mut Resource| {
             (&*known.group, &*known.plural) == (kind.group(), kind.plural())
@@ -136,9 +136,12 @@ pub(super) fn known(settings: &str) -> Vec<Resource> {
     known
 }
 
-/// Kind and name in the arguments.
+/// What the arguments select.
 #[derive(Debug, Default)]
-pub(super) struct Selection(Option<(String, Option<String>)>);
+pub(super) struct Selection {
+    pub(super) kind: Option<String>,
+    pub(super) name: Option<String>,
+}
 
 impl Selection {
     /// Parses `KIND` or `KIND/NAME`.
@@ -154,26 +157,14 @@ impl Selection {
             let near = suggestion(kind, known.iter().map(|resource| &*resource.plural));
             return Err(CliError::Error(format!("unknown kind {kind}{near}")));
         }
-        // No path to another resource.
-        let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
-        let is_valid = |name: &str| {
-            name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_safe)
-        };
-        if let Some(name) = name.filter(|name| !is_valid(name)) {
-            return Err(CliError::Error(format!("invalid name {name:?}")));
-        }
-        Ok(Self(Some((kind.to_owned(), name.map(str::to_owned)))))
-    }
-
-    pub(super) fn kind(&self) -> Option<&str> {
-        self.0.as_ref().map(|(kind, _)| &**kind)
-    }
-
-    pub(super) fn name(&self) -> Option<&str> {
-        self.0.as_ref()?.1.as_deref()
+        Ok(Self {
+            kind: Some(kind.to_owned()),
+            name: name.map(str::to_owned),
+        })
     }
 
     pub(super) fn includes(&self, resource: &Resource) -> bool {
-        self.kind().is_none_or(|kind| resource.is_named(kind))
+        let kind = self.kind.as_ref();
+        kind.is_none_or(|kind| resource.is_named(kind))
     }
 }

@@ -22,7 +22,6 @@ const MAX_TEXT: usize = 900;
 /// Programs that people use, and controllers don't. `kubectl` is also a prefix: `kubectl-edit`.
 const CLIENTS: [&str; 6] = ["kubectl", "oc", "curl", "k9s", "helm", "Mozilla"];
 
-/// Evaluates a workload.
 pub(crate) fn assess(
     object: StoredObject,
     cluster: &ClusterState,
@@ -103,7 +102,6 @@ fn find(
     finding
 }
 
-/// Evaluates the progress of a workload from its status alone.
 fn progress(
     object: &StoredObject,
     state: &'static str,
@@ -112,7 +110,7 @@ fn progress(
 ) -> StatusFinding {
     if !object.has_status && !object.is_suspended {
         // Before the last change, it may have been suspended.
-        let age = limits.age_of_evidence(object.last_spec_write.max(object.created));
+        let age = limits.age_of_evidence(object.last_change(limits.now).max(object.created));
         let is_busy = cluster.busy.contains(object.controller());
         let patience = limits.after.checked_mul(BACKLOG).filter(|_| is_busy);
         if let Some(age) = age.filter(|age| patience.is_none_or(|patience| *age > patience)) {
@@ -134,7 +132,7 @@ fn progress(
         (true, None) if object.active.is_some() => Some("suspended"),
         _ => None,
     };
-    let age = limits.age_of_evidence(object.last_spec_write);
+    let age = limits.age_of_evidence(object.last_change(limits.now));
     if let Some((change, age)) = unheeded.zip(age) {
         let reason = format!(
             "{change} at least {} ago, and the status does not show it",
@@ -146,7 +144,6 @@ fn progress(
     StatusFinding::new(Healthy, state, "")
 }
 
-/// Returns the state in one word.
 fn state(object: &StoredObject) -> &'static str {
     match object.outcome {
         Some(managed_by::Outcome::Succeeded) => "Complete",
@@ -158,7 +155,6 @@ fn state(object: &StoredObject) -> &'static str {
     }
 }
 
-/// Returns the controller for messages.
 fn named(object: &StoredObject) -> String {
     match object.controller() {
         MULTIKUEUE => "Kueue".to_owned(),

@@ -14,7 +14,6 @@ where
     Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
 
-/// Defines parts of objects.
 macro_rules! parts {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$meta])*

@@ -10,7 +10,6 @@ use super::object::{Condition, StoredObject, condition, shorten};
 
 const LOCAL_QUEUE: &str = "LocalQueue";
 
-/// Objects of Kueue in the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Kueue {
     /// Workloads by namespace and by the UID of the object that controls them.
@@ -21,7 +20,6 @@ pub(crate) struct Kueue {
     pub(crate) unread: BTreeSet<&'static str>,
 }
 
-/// Facts about a Workload.
 #[derive(Debug, Default)]
 pub(super) struct Workload {
     pub(super) name: String,
@@ -52,7 +50,6 @@ pub(super) struct Workload {
     pub(super) nominated: Vec<String>,
 }
 
-/// Fault of a Workload or its `ClusterQueue`.
 #[derive(Debug)]
 pub(super) struct QueueFault {
     /// Parts of Kueue's messages.
@@ -205,17 +202,14 @@ impl Kueue {
         "Workload",
     ];
 
-    /// Returns the plural name of a kind.
     pub(crate) fn plural(kind: &str) -> String {
         format!("{}s", kind.to_ascii_lowercase())
     }
 
-    /// Returns true if objects of a kind have a namespace.
     pub(crate) fn is_namespaced(kind: &str) -> bool {
         matches!(kind, LOCAL_QUEUE | "Workload")
     }
 
-    /// Adds an object as JSON.
     pub(crate) fn add(&mut self, kind: &'static str, json: &str) {
         let Object {
             metadata,
@@ -233,8 +227,8 @@ impl Kueue {
         let mut owners = metadata.owner_references.into_iter();
         if let Some(owner) = owners.find(|owner| owner.controller) {
             let key = (metadata.namespace, owner.uid);
-            // An elastic Job has a finished Workload for each earlier size.
-            let rank = |w: &Workload| (w.finished.is_none(), w.created);
+            // An elastic Job has a finished Workload for each earlier size, and one without quota for a size that it may never get.
+            let rank = |w: &Workload| (w.finished.is_none(), w.reserved.is_some(), w.created);
             let known = self.workloads.get(&key);
             if known.is_none_or(|known| rank(known) < rank(&workload)) {
                 self.workloads.insert(key, workload);
@@ -258,7 +252,6 @@ impl Kueue {
         self.nodes.get(&key)
     }
 
-    /// Returns the names of the `LocalQueue`s in a namespace.
     pub(super) fn local_queues(&self, namespace: &str) -> impl Iterator<Item = (&str, &Node)> {
         let nodes = self.nodes.iter();
         nodes.filter_map(move |((kind, place, name), node)| {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::json::parts;
-use super::object::shorten_to;
+use super::object::{ManagedFields, shorten_to};
 use super::{Limits, ObjectStatus, StatusVerdict};
 
 /// Maximum length of a controller's name in a reason, in characters.
@@ -96,6 +96,7 @@ parts! {
     struct Metadata {
         namespace: String,
         creation_timestamp: Option<DateTime<Utc>>,
+        managed_fields: Vec<ManagedFields>,
     }
 
     struct Spec {
@@ -121,7 +122,6 @@ struct Found {
     is_contested: bool,
 }
 
-/// The Leases of controllers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Leases(BTreeMap<&'static str, Found>);
 
@@ -130,9 +130,15 @@ impl Leases {
     pub(crate) fn add(&mut self, profile: &LeaseProfile, json: &str) {
         let Lease { metadata, spec } = serde_json::from_str(json).unwrap_or_default();
         let is_elsewhere = metadata.namespace != profile.namespace;
+        // The leader's clock may differ from the API server's.
+        let is_renewal = |fields: &&ManagedFields| {
+            let json = fields.fields_v1.as_ref();
+            json.is_some_and(|json| json.get().contains("f:renewTime"))
+        };
+        let renewal = metadata.managed_fields.iter().find(is_renewal);
         let mut found = Found {
             rank: (is_elsewhere, metadata.creation_timestamp),
-            renewed: spec.renew_time,
+            renewed: renewal.map_or(spec.renew_time, |fields| fields.time),
             is_contested: false,
         };
         if found.renewed.is_none() {
@@ -147,7 +153,6 @@ impl Leases {
         self.0.insert(profile.controller, found);
     }
 
-    /// Notes that a Lease could not be read.
     pub(crate) fn note_unread(&mut self, profile: &LeaseProfile) {
         self.0.insert(profile.controller, Found::default());
     }

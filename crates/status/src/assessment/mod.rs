@@ -1,7 +1,6 @@
 //! Evaluates stored workloads: the controller that runs each, the last writer of its status, and a verdict on its progress.
 //!
-//! Everything here is pure: it gets the objects as JSON and the time as a parameter. `command/status` reads them from a cluster.
-//! [`ClusterState`] contains what a verdict needs besides the object: the objects of Kueue, and the Leases of controllers.
+//! Everything here is pure: it gets the objects as JSON and the time as a parameter.
 //!
 //! Every verdict other than [`StatusVerdict::Healthy`] and [`StatusVerdict::Finished`] needs evidence in stored objects that is older than
 //! [`Limits::after`]. A long run, a suspended workload and a full queue are no evidence.
@@ -15,8 +14,10 @@ mod object;
 mod time;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use clap::ValueEnum;
 use managed_by_offline::replay::ObjectRef;
 use serde::Serialize;
 
@@ -26,8 +27,7 @@ pub(crate) use lease::{LEASES, LeaseProfile, Leases, without_lease};
 pub(crate) use object::StoredObject;
 pub(crate) use time::duration;
 
-/// Verdict on a stored workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum StatusVerdict {
     /// No controller runs it: no status was ever written, or the name belongs to no controller.
@@ -44,36 +44,20 @@ pub(crate) enum StatusVerdict {
     Finished,
 }
 
-impl StatusVerdict {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Orphaned,
-        Self::Stalled,
-        Self::Contradicting,
-        Self::ForeignWriter,
-        Self::Unchecked,
-        Self::Healthy,
-        Self::Finished,
-    ];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Orphaned => "orphaned",
-            Self::Stalled => "stalled",
-            Self::Contradicting => "contradicting",
-            Self::ForeignWriter => "foreign-writer",
-            Self::Unchecked => "unchecked",
-            Self::Healthy => "healthy",
-            Self::Finished => "finished",
-        }
+/// Formats as in the output: `foreign-writer`.
+impl fmt::Display for StatusVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
+}
 
+impl StatusVerdict {
     /// Returns true if a user or an admin must act.
     pub(crate) fn is_problem(self) -> bool {
         !matches!(self, Self::Unchecked | Self::Healthy | Self::Finished)
     }
 }
 
-/// Verdict with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatusFinding {
     pub(crate) verdict: StatusVerdict,
@@ -85,7 +69,6 @@ pub(crate) struct StatusFinding {
 }
 
 impl StatusFinding {
-    /// Creates a finding without an action.
     fn new(verdict: StatusVerdict, state: &'static str, reason: impl Into<String>) -> Self {
         Self {
             verdict,
@@ -111,7 +94,6 @@ pub(crate) struct StatusWrite {
     pub(crate) manager: String,
 }
 
-/// Object that a delegated workload depends on, for the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Link {
     pub(crate) kind: &'static str,
@@ -143,15 +125,12 @@ pub(crate) struct ObjectStatus {
     pub(crate) chain: Vec<Link>,
 }
 
-/// Parameters of the verdicts.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     /// Time of the API server at which the read of the cluster began. What happened later is no evidence: other objects may have been
     /// read before.
     pub(crate) now: DateTime<Utc>,
-    /// Minimum age of evidence.
     pub(crate) after: TimeDelta,
-    /// Maximum time that a worker cluster may take to admit a workload.
     pub(crate) dispatch: TimeDelta,
     /// Controllers, each with a field manager that may write the status of its workloads.
     pub(crate) writers: Vec<(String, String)>,
@@ -164,7 +143,6 @@ impl Limits {
         (age > self.after).then_some(age)
     }
 
-    /// Returns the field managers that the user lists for a controller.
     fn writers(&self, controller: &str) -> Vec<&str> {
         let writers = self.writers.iter();
         let writers = writers.filter(|(name, _)| name == controller);
@@ -172,7 +150,6 @@ impl Limits {
     }
 }
 
-/// Objects of the cluster besides the workloads.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterState {
     /// [`None`] if the cluster does not serve Kueue's API.

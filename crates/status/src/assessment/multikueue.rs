@@ -52,7 +52,6 @@ pub(super) fn follow(
 
 /// Finds a workload of another controller in a queue of MultiKueue, which rejects it, so that Kueue never resumes it.
 pub(super) fn rejected(object: &StoredObject, cluster: &ClusterState) -> Option<StatusFinding> {
-    object.delegated_to.as_ref()?;
     let workload = cluster.kueue.as_ref()?.workload(object)?;
     let message = workload.evicted.as_ref()?;
     if workload.is_active || !message.contains("managedBy") {
@@ -75,7 +74,6 @@ fn workload_state(workload: &Workload) -> &'static str {
     }
 }
 
-/// Follows a workload through its Workload and the queues.
 struct Queues<'c> {
     kueue: &'c Kueue,
     limits: &'c Limits,
@@ -113,7 +111,7 @@ impl<'c> Queues<'c> {
             self.note_missing("Workload");
         }
         // Kueue needs a moment after a change of the label, too.
-        let age = limits.age_of_evidence(object.last_spec_write.max(object.created));
+        let age = limits.age_of_evidence(object.last_change(limits.now).max(object.created));
         let queue = workload.map(|workload| &*workload.queue);
         let Some(queue) = object.queue.as_deref().or(queue) else {
             if age.is_none() {

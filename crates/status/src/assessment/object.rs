@@ -18,7 +18,6 @@ const MAX_RUN: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) const PREBUILT_WORKLOAD: &str = "kueue.x-k8s.io/prebuilt-workload-name";
 
-/// Facts about a stored workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredObject {
     pub(crate) object: ObjectRef,
@@ -38,15 +37,14 @@ pub(crate) struct StoredObject {
     /// Path of the field that suspends it, such as `spec.suspend`.
     pub(crate) suspend_path: String,
     pub(crate) is_suspended: bool,
-    /// Status of the condition `Suspended`, if there is one.
     pub(crate) suspended_condition: Option<bool>,
     /// `status.active` of a Job.
     pub(crate) active: Option<i64>,
     pub(crate) has_status: bool,
     /// Last write of the status by each manager.
     pub(crate) status_writes: Vec<StatusWrite>,
-    /// Last write of anything but the status.
-    pub(crate) last_spec_write: Option<DateTime<Utc>>,
+    /// Last write of the spec or the labels by each manager.
+    pub(crate) spec_writes: Vec<DateTime<Utc>>,
     /// The reason why no controller has the name in `managedBy`, and whether the settings say so.
     pub(crate) unknown_name: Option<(String, bool)>,
     /// The first rule that the status violates, with its message.
@@ -68,11 +66,11 @@ parts! {
         managed_fields: Vec<ManagedFields>,
     }
 
-    /// Entry of `managedFields`.
     struct ManagedFields {
         manager: String,
         time: Option<DateTime<Utc>>,
         subresource: String,
+        fields_v1: Option<Box<RawValue>>,
     }
 
     struct Status {
@@ -90,7 +88,6 @@ parts! {
     }
 }
 
-/// Maximum length of a message in characters.
 const MAX_MESSAGE: usize = 400;
 
 /// Returns a text that anyone may have written without the end of a long one: 50,000 of them are in memory.
@@ -164,6 +161,12 @@ impl StoredObject {
             let ManagedFields { manager, time, .. } = fields;
             time.map(|time| StatusWrite { time, manager })
         });
+        // An annotation that a program renews is no change.
+        let is_change = |fields: &ManagedFields| {
+            let fields = fields.fields_v1.as_ref().map(|json| json.get());
+            fields.is_none_or(|json| ["f:spec", "f:labels"].iter().any(|f| json.contains(f)))
+        };
+        let spec_writes = others.iter().filter(|fields| is_change(fields));
         // The path of every kind begins with the spec.
         let suspend = state.suspend_path.strip_prefix("spec.").zip(spec);
         let is_suspended = suspend.and_then(|(path, spec)| at(&spec, path));
@@ -187,7 +190,7 @@ impl StoredObject {
             active: status.active.filter(|active| *active > 0),
             has_status: object.has_status(),
             status_writes: status_writes.collect(),
-            last_spec_write: others.iter().filter_map(|fields| fields.time).max(),
+            spec_writes: spec_writes.filter_map(|fields| fields.time).collect(),
             unknown_name: findings.iter().find_map(unknown_name),
             violation: findings.iter().find_map(violation),
         }))
@@ -198,12 +201,20 @@ impl StoredObject {
         self.delegated_to.as_deref().unwrap_or(&self.built_in)
     }
 
-    /// Returns the last write of the status. Times are the API server's, but a client may forge one that has not come yet.
     pub(crate) fn last_status_write(&self, now: DateTime<Utc>) -> Option<&StatusWrite> {
         let writes = self.status_writes.iter();
-        let age = |write: &StatusWrite| now.signed_duration_since(write.time);
-        writes.filter(|write| age(write) > -MAX_RUN).max()
+        writes.filter(|write| has_come(write.time, now)).max()
     }
+
+    pub(crate) fn last_change(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let writes = self.spec_writes.iter().copied();
+        writes.filter(|time| has_come(*time, now)).max()
+    }
+}
+
+/// Returns false for a time that is forged: those in `managedFields` are the API server's, but a client may write them.
+fn has_come(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    now.signed_duration_since(time) > -MAX_RUN
 }
 
 /// Returns the reason if a finding means that no controller has the name in `managedBy`, and true if the settings say so.

@@ -26,7 +26,6 @@ struct Case {
     args: Option<String>,
     #[serde(default)]
     results: BTreeMap<String, [String; 2]>,
-    /// All workloads with a problem.
     problems: Option<Vec<String>>,
     /// All resources in `unchecked`.
     unchecked: Option<Vec<String>>,
@@ -49,7 +48,6 @@ fn with_times(value: &mut Value, cluster: &Cluster) {
     }
 }
 
-/// Returns a created object of a resource: `kubeflow.org/v1/pytorchjobs`.
 fn created(resource: &str, mut object: Value) -> Value {
     if let [group, version, plural] = *resource.split('/').collect::<Vec<_>>() {
         object["apiVersion"] = json!(format!("{group}/{version}"));
@@ -103,7 +101,6 @@ fn change(cluster: &mut Cluster, place: &str, mut value: Value) {
     .unwrap();
 }
 
-/// Formats what a case may expect.
 fn text(row: &ObjectStatus) -> String {
     let links = row.chain.iter();
     let links: Vec<_> = links.map(|l| format!("{} {}", l.kind, l.state)).collect();
@@ -139,7 +136,7 @@ fn cases_have_the_expected_verdicts() {
         for (object, [verdict, part]) in case.results {
             let mut rows = report.objects.iter();
             let row = rows.find(|row| row.object.name == object).unwrap();
-            assert_eq!(row.verdict.as_str(), verdict, "{name}: {row:#?}");
+            assert_eq!(row.verdict.to_string(), verdict, "{name}: {row:#?}");
             assert!(text(row).contains(&part), "{name}: {part}: {row:#?}");
         }
         if let Some(expected) = case.problems {
