@@ -58,7 +58,7 @@ do_as_printed() { eval "$(status -A | jq -er --arg name "$1" '.objects[] | selec
 # Prints what the output says about a workload: todo NAME
 todo() { status -A | jq -er --arg name "$1" '.objects[] | select(.object.name == $name).action'; }
 ORPHANS='no-queue local-queue no-such-queue typo nobody no-requests no-prebuilt'
-STALLED='too-large no-such-resource not-selected on-flavors rejected'
+STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
 
 @test "built-in, suspended, queued and delegated workloads are healthy or finished" {
   {
@@ -74,7 +74,7 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected'
     delegated_job narrow-a '' 'e2e/run: forever' narrow
     delegated_job narrow-b '' 'e2e/run: forever' narrow
     delegated_jobset delegated-set
-    job 'elastic, labels: {kueue.x-k8s.io/queue-name: queue}, annotations: {kueue.x-k8s.io/elastic-job: "true"}' "$DELEGATED, parallelism: 1, completions: 4" 'e2e/run: forever'
+    job 'elastic, labels: {kueue.x-k8s.io/queue-name: queue}, annotations: {kueue.x-k8s.io/elastic-job: "true"}' "$DELEGATED, parallelism: 1, completions: 2000" 'e2e/run: forever'
     delegated_job has-prebuilt '' 'e2e/run: forever' 'queue, kueue.x-k8s.io/prebuilt-workload-name: prebuilt'
   } | kubectl create -f -
   # Kueue rejects it without its Job as the controller, and with other pods.
@@ -85,12 +85,15 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected'
     assert_no_problems
     sleep 1
   done
-  # Kueue replaces its Workload, and keeps the finished one.
-  kubectl patch job elastic --type=merge -p 'spec: {parallelism: 2}'
-  for _ in {1..15}; do
-    assert_no_problems
-    sleep 1
+  # Kueue replaces its Workload, and keeps the finished one. It has no quota for the last one.
+  for parallelism in 2 2000; do
+    kubectl patch job elastic --type=merge -p "spec: {parallelism: $parallelism}"
+    for _ in {1..15}; do
+      assert_no_problems
+      sleep 1
+    done
   done
+  kubectl delete job elastic
   run show job/has-prebuilt
   [[ $output == *"Workload prebuilt   Admitted"*"healthy: on worker"* ]]
   for name in plain delegated set delegated-set; do assert_verdict $name finished; done
@@ -112,7 +115,9 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected'
     delegated_job not-selected '' '' selective
     delegated_job on-flavors '' '' per-flavor
     job 'rejected, labels: {kueue.x-k8s.io/queue-name: queue}' 'managedBy: acme.io/runner, suspend: true'
+    job late-label 'suspend: true'
   } | kubectl create -f -
+  kubectl label job late-label kueue.x-k8s.io/queue-name=queue
   # Before, `waits-a` has the quota.
   kubectl delete job waits-a waits-b
   for name in $ORPHANS; do assert_verdict "$name" orphaned; done
@@ -143,10 +148,13 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected'
   [[ $(todo no-such-queue) == 'create LocalQueue absent in team-a, '* ]]
   workload kueue.x-k8s.io/v1beta2 LocalQueue absent 'clusterQueue: queue' | kubectl create -f -
   assert_verdict no-such-queue healthy
-  for name in no-requests no-such-resource rejected; do [[ $(todo $name) == *"recreate jobs.batch/$name "* ]]; done
-  kubectl delete job no-requests no-such-resource rejected
-  { delegated_job no-requests && delegated_job no-such-resource && delegated_job rejected; } | kubectl create -f -
-  for name in no-requests no-such-resource rejected; do assert_verdict $name finished; done
+  local recreated='no-requests no-such-resource rejected late-label' name
+  for name in $recreated; do
+    [[ $(todo "$name") == *"recreate jobs.batch/$name "* ]]
+    kubectl delete job "$name"
+    delegated_job "$name" | kubectl create -f -
+  done
+  for name in $recreated; do assert_verdict "$name" finished; done
 }
 
 @test "a status that a user wrote is reported" {
@@ -212,12 +220,6 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected'
   wait $watch || exit=$?
   [ $exit -eq 1 ]
   [ "$(grep --count job/late "$BATS_TEST_TMPDIR/rows")" -eq 1 ]
-}
-
-@test "with the settings of the policy, a controller that is not listed runs nothing" {
-  job unlisted 'managedBy: acme.io/other' | kubectl create -f -
-  echo '{"controllers": {"kueue.x-k8s.io/multikueue": "any"}}' >"$BATS_TEST_TMPDIR/settings.json"
-  status --settings "$BATS_TEST_TMPDIR/settings.json" job/unlisted | jq -e '.objects[0].verdict == "orphaned"'
 }
 
 @test "Kubernetes 1.30 without Kueue: a user who may only read one namespace" {
