@@ -73,7 +73,9 @@ fn split(link: &str) -> (&str, &str) {
 
 fn absolute(readme: &str, link: &str) -> Result<String> {
     let file = resolve(readme, link)?;
-    let is_picture = Path::new(&file).extension().is_some_and(|e| e == "svg" || e == "png");
+    let is_picture = Path::new(&file)
+        .extension()
+        .is_some_and(|e| e == "svg" || e == "png");
     let base = if is_picture { PICTURES } else { FILES_URL };
     Ok(format!("{base}/{file}"))
 }
