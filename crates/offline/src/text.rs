@@ -7,9 +7,6 @@ use std::fmt;
 /// Number of bytes that are checked to detect a binary file.
 const SNIFFED: usize = 8192;
 
-/// Start of a line with a byte order mark.
-const LINE_WITH_BOM: &str = "\n\u{feff}";
-
 /// Distance between two checkpoints in bytes. A lookup scans no more than that.
 const STEP: usize = 1024;
 
@@ -85,14 +82,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, MalformedText> {
         let text = "binary file, expected YAML or JSON";
         return Err(MalformedText::new(text));
     }
-    let text = std::str::from_utf8(bytes).map(|text| {
-        // A byte order mark may start each line of YAML, such as the first of concatenated files.
-        if text.contains(LINE_WITH_BOM) {
-            Cow::Owned(text.replace(LINE_WITH_BOM, "\n"))
-        } else {
-            Cow::Borrowed(text)
-        }
-    });
+    let text = std::str::from_utf8(bytes).map(Cow::Borrowed);
     text.map_err(|e| {
         let (valid, _) = bytes.split_at_checked(e.valid_up_to()).unwrap_or_default();
         let valid = std::str::from_utf8(valid).unwrap_or_default();

@@ -228,7 +228,7 @@ fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<Su
             } else {
                 document.locate(&path)
             };
-            let new = finding.suggestion?;
+            let new = finding.suggestion.filter(|_| at.is_exact)?;
             Some(Suggestion { at, new, is_key })
         })
         .collect()

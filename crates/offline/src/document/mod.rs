@@ -54,6 +54,15 @@ impl<'t> Document<'t> {
     pub fn for_each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
         let lines = Rc::new(LineIndex::new(text));
         for part in parts(text) {
+            // kubectl removes a byte order mark only at the start of a document.
+            let part = match part.split_once("\n\u{feff}") {
+                Some((separator, rest))
+                    if separator.starts_with("---") && !separator.contains('\n') =>
+                {
+                    rest
+                }
+                _ => part,
+            };
             let start = part.trim_start();
             let mut values = if start.starts_with(['{', '[']) {
                 json::values(&lines, start)

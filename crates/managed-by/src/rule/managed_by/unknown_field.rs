@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::decode::Path;
 use crate::finding::{BadValue, FieldError};
 use crate::request::{Change, ManifestTexts};
 use crate::rule::Context;
@@ -53,9 +54,18 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
             continue;
         };
         for key in members.keys().filter(|key| !is_parent || *key != FIELD) {
-            let is_typo = is_parent && is_known && nearest(key, [FIELD]).is_some();
+            // Such as `spec.managedBy`, or behind a comment that became a part of the key.
+            let has_field = key.to_ascii_lowercase().contains("managedby");
+            let is_typo = is_parent && is_known && (has_field || nearest(key, [FIELD]).is_some());
             if is_other_spelling(key) || is_typo {
-                let path = [&location[..], &[key]].concat().join(".");
+                let is_name = key
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+                let path = if is_name {
+                    [&location[..], &[key]].concat().join(".")
+                } else {
+                    format!("{}{}", location.join("."), Path::Key(&Path::Root, key))
+                };
                 let detail = format!("unknown field; {}", did_you_mean(intended));
                 let error = FieldError::invalid(path, BadValue::Omitted, detail);
                 errors.push(if is_parent && !members.contains_key(FIELD) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use granit_parser::{Event, Marker, ScalarStyle, Span, Tag};
+use granit_parser::{Event, Marker, ScalarStyle, Span, StructureStyle, Tag};
 
 use super::{MAX_DEPTH, Node, TextSource, Tree, Value, to_usize};
 use crate::document::scalar::{Scalar, resolve};
@@ -54,6 +54,7 @@ enum Contents {
         entries: Vec<Entry>,
         /// The pending key.
         key: Option<Key>,
+        is_flow: bool,
     },
 }
 
@@ -95,9 +96,18 @@ impl<'p, 't> Builder<'p, 't> {
     pub(super) fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), MalformedText> {
         let contents = self.open.last().map(|open| &open.contents);
         let is_key = matches!(contents, Some(Contents::Mapping { key: None, .. }));
+        let is_flow = matches!(contents, Some(Contents::Mapping { is_flow: true, .. }));
         let invalid_key = || self.malformed(span.start, "invalid key: expected a string");
         match event {
             Event::Scalar(text, style, anchor, tag) if is_key => {
+                let is_plain = style == ScalarStyle::Plain;
+                // As kubectl, rejects a key over several lines, such as a comment and a key of JSON, and one with a comment before it.
+                let source = byte_offset(span.start)..byte_offset(span.end);
+                let source = self.tree.part.get(source).unwrap_or_default();
+                if is_flow && (source.contains('\n') || is_plain && source.contains('"')) {
+                    let text = format!("invalid key {}", quoted(&text));
+                    return Err(self.malformed(span.start, text));
+                }
                 // An alias can use the key as a value.
                 let anchored = (anchor > 0)
                     .then(|| {
@@ -105,7 +115,6 @@ impl<'p, 't> Builder<'p, 't> {
                             .ok()
                     })
                     .flatten();
-                let is_plain = style == ScalarStyle::Plain;
                 let is_merge = is_plain && text == "<<";
                 let text = match is_plain.then(|| resolve(&text)) {
                     Some(Scalar::Bool(value)) => Cow::Owned(value.to_string()),
@@ -134,9 +143,13 @@ impl<'p, 't> Builder<'p, 't> {
             Event::SequenceStart(_, anchor, _) => {
                 self.open(anchor, span, Contents::Sequence(Vec::new()))
             }
-            Event::MappingStart(_, anchor, _) => {
-                let (entries, key) = (Vec::new(), None);
-                self.open(anchor, span, Contents::Mapping { entries, key })
+            Event::MappingStart(style, anchor, _) => {
+                let contents = Contents::Mapping {
+                    entries: Vec::new(),
+                    key: None,
+                    is_flow: style == StructureStyle::Flow,
+                };
+                self.open(anchor, span, contents)
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 let Some(open) = self.open.pop() else {
@@ -274,7 +287,7 @@ impl<'p, 't> Builder<'p, 't> {
         };
         match &mut open.contents {
             Contents::Sequence(items) => items.push(node),
-            Contents::Mapping { entries, key } => match key.take() {
+            Contents::Mapping { entries, key, .. } => match key.take() {
                 Some(Key::Node(key)) => entries.push(Entry {
                     key,
                     value: node,
