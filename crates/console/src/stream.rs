@@ -29,7 +29,7 @@ const READ: usize = 256 << 10;
 pub const MAX_DOCUMENT: usize = 64 << 20;
 
 /// The error about a text without JSON.
-const NO_RECORDS: &str = "no JSON in any line, expected objects, watch events or audit events";
+const NO_RECORDS: &str = "no JSON in any line, expected objects, watch events or audit events; decode or cut out their JSON";
 
 /// Maximum number of queued pieces of a pipe, fewer if they are longer than [`CHUNK`]. For a file, only the next piece is
 /// read ahead.

@@ -46,7 +46,8 @@ pub(crate) fn for_manifest(json: &str) -> Option<String> {
 /// Returns a warning about an object whose kind or API version is probably misspelled.
 pub(crate) fn for_typo(group: &str, kind: &str) -> Option<String> {
     let in_group = kinds().iter().filter(|known| known.group() == group);
-    let names = in_group.map(|known| known.name());
+    let list = group.is_empty().then_some("List");
+    let names = in_group.map(|known| known.name()).chain(list);
     if let Some(name) = nearest(kind, names.filter(|known| !is_word_of(kind, known))) {
         return Some(format!("unsupported kind {kind}; {}", did_you_mean(name)));
     }

@@ -101,10 +101,13 @@ pub(crate) fn is_equal(a: Option<&str>, b: Option<&str>) -> bool {
     matches!((parse(a), parse(b)), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Error about JSON that is neither an object nor a record.
+pub(crate) const NO_RECORD: &str = "expected an object, a watch event or an audit event; decode or cut out its JSON, such as with `jq -r '.message.data | @base64d'`";
+
 /// Formats a `serde_json` error without its position.
 pub(crate) fn error_text(error: &serde_json::Error) -> String {
     if error.is_data() {
-        return "expected a JSON object".to_owned();
+        return NO_RECORD.to_owned();
     }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();

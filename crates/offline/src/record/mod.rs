@@ -5,7 +5,7 @@ mod state;
 
 use serde_json::Deserializer;
 
-use crate::json::{Members, elements, error_text};
+use crate::json::{Members, NO_RECORD, elements, error_text};
 use crate::skipped::{SkipReason, SkippedRecord};
 
 pub use audit::RejectedWrite;
@@ -178,10 +178,7 @@ fn classify<'a>(
                 });
             }
         }
-        ("", _) => {
-            let text = "expected an object, a watch event or an audit event; decode or cut out its JSON, such as with `jq -r '.message.data | @base64d'`";
-            each(Err(unknown_document(text)));
-        }
+        ("", _) => each(Err(unknown_document(NO_RECORD))),
         _ => each(Ok(listed(state))),
     }
 }

@@ -11,6 +11,9 @@ use crate::suggest::{did_you_mean, nearest};
 /// The name of the field.
 const FIELD: &str = "managedBy";
 
+/// The member of an object without which it has no such field.
+const SPEC: &str = "spec";
+
 /// Locations, relative to the object with the field, that other APIs use or that users try. `metadata` beside the field is not among
 /// them, because it is a map of the user's own keys in a `RayJob`.
 const WRONG_LOCATIONS: [&[&str]; 5] = [
@@ -57,7 +60,16 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
             // Such as `spec.managedBy`, or behind a comment that became a part of the key.
             let has_field = key.to_ascii_lowercase().contains("managedby");
             let is_typo = is_parent && is_known && (has_field || nearest(key, [FIELD]).is_some());
-            if is_other_spelling(key) || is_typo {
+            let is_spec = is_known
+                && location.is_empty()
+                && !members.contains_key(SPEC)
+                && nearest(key, [SPEC]).is_some();
+            let (name, intended) = if is_spec {
+                (SPEC, SPEC)
+            } else {
+                (FIELD, intended)
+            };
+            if is_spec || is_other_spelling(key) || is_typo {
                 let is_name = key
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
@@ -68,9 +80,9 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
                 };
                 let detail = format!("unknown field; {}", did_you_mean(intended));
                 let error = FieldError::invalid(path, BadValue::Omitted, detail);
-                errors.push(if is_parent && !members.contains_key(FIELD) {
+                errors.push(if (is_spec || is_parent) && !members.contains_key(name) {
                     // Replaces the key.
-                    error.with_suggestion(FIELD)
+                    error.with_suggestion(name)
                 } else {
                     error
                 });
