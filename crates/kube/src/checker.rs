@@ -26,6 +26,7 @@ pub(crate) struct Options {
     pub(crate) settings: Option<OwnedSettings>,
     pub(crate) username: String,
     pub(crate) groups: Vec<String>,
+    pub(crate) controller: Option<String>,
     pub(crate) allow_no_writes: bool,
 }
 
@@ -116,6 +117,15 @@ impl Checker {
             return None;
         }
         self.add(write, &evaluation);
+        let annotations = &evaluation.verdict.audit_annotations;
+        let named = annotations.iter().find(|(name, _)| *name == "controller");
+        let named = named.map_or("\"\"", |(_, name)| name);
+        if let (Some(controller), Some(_)) = (&self.options.controller, old)
+            && format!("{controller:?}") != named
+        {
+            let text = format!("the object names the controller {named}, not {controller:?}");
+            self.add_failure(write, &text);
+        }
         let version = sent.pointer("/metadata/resourceVersion");
         if write.source == ResultSource::Replace && write.is_status && version.is_none() {
             let lost = "no resourceVersion: the write overwrites changes since the object was read";

@@ -26,7 +26,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// If a release denies a write, the code under test gets the API server's error, and the write is not sent. Server-side applies and
 /// strategic merge patches are sent first, because only the API server can compute their result. See the [crate](crate).
 ///
-/// Clones share the recorded results, and the layers that `with_...` and `allow_no_writes` return don't.
+/// Clones share the recorded results, and the layers that its methods return don't.
 #[derive(Debug, Clone)]
 pub struct WriteCheckLayer {
     checker: Arc<Checker>,
@@ -42,16 +42,22 @@ impl Default for WriteCheckLayer {
 impl WriteCheckLayer {
     /// Creates a layer for a release or a set of releases.
     pub fn new(releases: impl Into<ReleaseSet>) -> Self {
-        Self::from_options(Options {
+        let options = Options {
             releases: releases.into(),
             settings: None,
             username: String::new(),
             groups: Vec::new(),
+            controller: None,
             allow_no_writes: false,
-        })
+        };
+        Self {
+            checker: Arc::new(Checker::new(options)),
+        }
     }
 
-    fn from_options(options: Options) -> Self {
+    fn with(self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.checker.options.clone();
+        change(&mut options);
         Self {
             checker: Arc::new(Checker::new(options)),
         }
@@ -61,29 +67,28 @@ impl WriteCheckLayer {
     /// `kubernetes_version`.
     #[must_use]
     pub fn with_settings(self, settings: OwnedSettings) -> Self {
-        Self::from_options(Options {
-            settings: Some(settings),
-            ..self.checker.options.clone()
-        })
+        self.with(|options| options.settings = Some(settings))
     }
 
     /// Sets the user who makes the writes, for settings that list status writers.
     #[must_use]
     pub fn with_user(self, username: impl Into<String>, groups: &[&str]) -> Self {
-        Self::from_options(Options {
-            username: username.into(),
-            groups: groups.iter().map(|&group| group.to_owned()).collect(),
-            ..self.checker.options.clone()
+        self.with(|options| {
+            options.username = username.into();
+            options.groups = groups.iter().map(|&group| group.to_owned()).collect();
         })
+    }
+
+    /// Makes updates of objects that name another controller, or none, failures.
+    #[must_use]
+    pub fn for_controller(self, name: impl Into<String>) -> Self {
+        self.with(|options| options.controller = Some(name.into()))
     }
 
     /// Permits a test without an evaluated write.
     #[must_use]
     pub fn allow_no_writes(self) -> Self {
-        Self::from_options(Options {
-            allow_no_writes: true,
-            ..self.checker.options.clone()
-        })
+        self.with(|options| options.allow_no_writes = true)
     }
 
     /// Returns the findings that make a release, or known early patch releases of it, deny a write, and the API server's own errors if it

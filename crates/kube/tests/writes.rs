@@ -303,10 +303,18 @@ async fn settings_declare_kinds_and_writers() {
     assert_eq!(server.call(&checks, put, &job(&running(1))).await.0, 200);
     let expected = format!("PUT {url}: not checked, unsupported version of this kind");
     assert_eq!(checks.not_evaluated(), [expected]);
+    // Another controller's Job.
+    let other = WriteCheckLayer::default().for_controller("acme.io/other");
+    let put = ("PUT", STATUS, "application/json");
+    server.call(&other, put, &job(&running(1))).await;
+    let expected = r#"the object names the controller "acme.io/runner", not "acme.io/other""#;
+    assert!(failure(&other).ends_with(expected));
+    let own = WriteCheckLayer::default().for_controller("acme.io/runner");
+    server.call(&own, put, &job(&running(1))).await;
+    own.assert_conforms();
     // A write without a version.
     let mut sent = job(&running(1));
     sent["metadata"] = json!({"name": "pi"});
-    let put = ("PUT", STATUS, "application/json");
     assert_eq!(server.call(&checks, put, &sent).await.0, 200);
     let lost = "no resourceVersion: the write overwrites changes since the object was read";
     assert_eq!(checks.warnings(), [format!("PUT {STATUS}: {lost}")]);

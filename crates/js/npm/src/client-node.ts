@@ -14,6 +14,8 @@ export interface WriteCheckerOptions {
   /** User who makes the writes, for settings that list status writers. */
   username?: string;
   groups?: string[];
+  /** Makes updates of objects that name another controller, or none, failures. */
+  controller?: string;
   /** Permits a test without an evaluated write. */
   allowNoWrites?: boolean;
 }
@@ -74,7 +76,7 @@ export class WriteChecker {
   readonly #pending: string[] = [];
 
   constructor(options: WriteCheckerOptions = {}) {
-    this.#options = { releases: releasesWithManagedByOnByDefault().join(","), settings: {}, username: "", groups: [], allowNoWrites: false, ...options };
+    this.#options = { releases: releasesWithManagedByOnByDefault().join(","), settings: {}, username: "", groups: [], controller: "", allowNoWrites: false, ...options };
     this.#hasSettings = options.settings !== undefined;
     // Reports invalid options here, not in the first write.
     review("", this.#options.settings, { releases: this.#options.releases });
@@ -193,7 +195,7 @@ export class WriteChecker {
 
   /** Evaluates a write. Returns the response of the newest release that denies it. */
   #check(write: Write, old: Fields | undefined, result: Fields, sent = result): ResponseContext | undefined {
-    const { releases, settings, username, groups } = this.#options;
+    const { releases, settings, username, groups, controller } = this.#options;
     const { group, version, plural, namespace, isStatus } = write;
     const kind = write.kind ?? String(old?.["kind"] ?? result["kind"] ?? "");
     const name = nameOf(result) ?? (old === undefined ? undefined : nameOf(old)) ?? "";
@@ -221,6 +223,10 @@ export class WriteChecker {
     for (const { enforcement, upstream, message, rule, releaseRange } of verdict.findings) {
       const list = enforcement === "deny" || upstream ? this.failures : this.warnings;
       list.push(`${write.method} ${write.path}: ${message}${releaseRange === undefined ? "" : ` (kube-apiserver ${releaseRange})`} [${rule}]`);
+    }
+    const named = verdict.auditAnnotations["controller"] ?? '""';
+    if (controller !== "" && old !== undefined && named !== JSON.stringify(controller)) {
+      this.failures.push(`${write.method} ${write.path}: the object names the controller ${named}, not "${controller}"`);
     }
     const ignored = isStatus ? "spec" : "status";
     const isVersioned = Boolean(metadataOf(sent)["resourceVersion"]);

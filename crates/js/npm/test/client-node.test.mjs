@@ -202,7 +202,7 @@ test("a conflict and a missing object are the API server's answers", async () =>
   assert.deepEqual(checker.warnings, [`PUT ${PATH}/status: no resourceVersion: the write overwrites changes since the object was read`]);
 });
 
-test("releases, settings and the user are options", async () => {
+test("releases, the controller, settings and the user are options", async () => {
   const tooReady = job({ ...RUNNING, ready: 2 });
   const old = start({ releases: "1.30" });
   await old.jobs.replaceNamespacedJobStatus({ ...about, body: tooReady });
@@ -210,6 +210,11 @@ test("releases, settings and the user are options", async () => {
   const some = start({ releases: "1.30-1.31" });
   await assert.rejects(some.jobs.replaceNamespacedJobStatus({ ...about, body: tooReady }), { code: 422 });
   assert.match(some.checker.failures[0], / \(kube-apiserver 1\.31\) \[job-status\/ready-exceeds-active\]$/);
+  for (const [controller, failures] of [["acme.io/runner", []], ["acme.io/other", [`PUT ${PATH}/status: the object names the controller "acme.io/runner", not "acme.io/other"`]]]) {
+    const { checker, jobs } = start({ controller });
+    await jobs.replaceNamespacedJobStatus({ ...about, body: job({ ...RUNNING, failed: 3 }) });
+    assert.deepEqual(checker.failures, failures);
+  }
   const settings = { controllers: { "acme.io/runner": { status_writers: ["runner"] } } };
   for (const [username, code] of [["ana", 403], ["runner", undefined]]) {
     const { jobs } = start({ settings, username });
