@@ -150,7 +150,7 @@ impl RequestResult {
     pub(crate) fn dropped_field_note(&self) -> Option<String> {
         let releases = self.releases_dropping_managed_by?;
         Some(format!(
-            "kube-apiserver {releases} drops spec.managedBy if the JobManagedBy feature gate is disabled: the Job is then not delegated, and admission policies don't receive the field"
+            "kube-apiserver {releases} drops spec.managedBy if the JobManagedBy feature gate is disabled: the Job is then not delegated, a later apply is denied, and admission policies don't receive the field"
         ))
     }
 

@@ -218,8 +218,8 @@ impl Manifests {
         self.check("selector", "spec.selector", BadValue::Omitted);
     }
 
-    /// Checks the template of a suspended Job. Without the status, it is unknown whether the scheduling directives may change, and since
-    /// 1.36 the resources of containers.
+    /// Checks the template of a suspended Job. Unless the status rules a change out, it is unknown whether the scheduling directives may
+    /// change to the new values, and since 1.36 the resources of containers.
     fn check_suspended_template(&mut self, release: Release, may_change: Option<bool>) {
         let specs = [&self.old, &self.new];
         let [mut old, mut new] =
@@ -239,7 +239,7 @@ impl Manifests {
                 "ObjectMeta"
             };
             let path = format!("{TEMPLATE}.{parent}");
-            if may_change.is_none()
+            if may_change != Some(false)
                 && self
                     .decide(|manifests| manifests.member(structure, &path, name, &before, &after))
             {
