@@ -9,7 +9,11 @@ setup_file() {
   mkdir "$RUN/policies"
   render >"$RUN/policies/managed-by.yaml"
   sed -n '/^   apiVersion: apiserver.config.k8s.io/,/^   ```/{/```/d; s/^   //; p}' "$PAGE" | sed "s|/etc/kubernetes/admission/|$RUN/|" >"$RUN/admission.yaml"
-  start_cluster cluster --authorization-mode=AlwaysAllow --admission-control-config-file="$RUN/admission.yaml"
+  # The arguments that kubeadm adds. Its volume must have the files under the same path.
+  sed -n '/^   apiServer:/,/^   ```/{/```/d; s/^   //; p}' "$PAGE" | yaml_to_json >"$RUN/kubeadm.json"
+  jq --exit-status '.apiServer.extraVolumes[] | .mountPath == .hostPath and .hostPath == "/etc/kubernetes/admission"' "$RUN/kubeadm.json"
+  mapfile -t arguments < <(jq --raw-output --arg run "$RUN" '.apiServer.extraArgs[] | "--\(.name)=\(.value | sub("/etc/kubernetes/admission"; $run))"' "$RUN/kubeadm.json")
+  start_cluster cluster --authorization-mode=AlwaysAllow "${arguments[@]}"
   export KUBECONFIG=$RUN/cluster/kubeconfig
   kubectl create namespace team-a
 }

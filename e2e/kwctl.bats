@@ -107,3 +107,12 @@ assert_metadata() {
   require_programs docker-registry cosign helm openssl
   ROOT=$ROOT bash "$ROOT/e2e/signatures.sh"
 }
+
+@test "verify: kwctl, which reads the configuration as PolicyServer does, accepts the one in SECURITY.md" {
+  sed -n '/^  verification-config: |$/,/^```$/s/^    //p' "$ROOT/.github/SECURITY.md" >signatures.yml
+  grep genericIssuer signatures.yml
+  run ! kwctl verify --verification-config-path signatures.yml registry://127.0.0.1:1/a:b
+  [[ $output != *"Not a valid configuration file"* ]]
+  sed -i s/subject:/subjects:/ signatures.yml
+  assert_fails_with "Not a valid configuration file: unknown field" kwctl verify --verification-config-path signatures.yml registry://127.0.0.1:1/a:b
+}

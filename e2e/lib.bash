@@ -177,14 +177,10 @@ start_cluster() {
   printf '%s,%s,%s,"%s"\n' admin{,,} system:masters ana{,,} developers tenant{,,} developers system:kube-controller-manager{,,} '' system:node:e2e{,,} system:nodes >"$folder/tokens.csv"
   printf '%s,%s,%s,"system:serviceaccounts"\n' "$KUEUE"{,,} "$JOBSET"{,,} "$POLICY_SERVER"{,,} system:serviceaccount:kueue-system:multikueue-sa{,,} \
     system:serviceaccount:mpi-operator:mpi-operator{,,} system:serviceaccount:kubewarden:{kubewarden-admission-controller,audit-scanner}{,,} >>"$folder/tokens.csv"
-  # Log writes to workloads, and lookups by PolicyServer.
-  cat >"$folder/audit-policy.json" <<EOF
-{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
-  {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"], "resources": [{"group": "batch"}, {"group": "jobset.x-k8s.io"},
-    {"group": "workload.codeflare.dev"}, {"group": "kubeflow.org"}, {"group": "ray.io"}, {"group": "argoproj.io"}]},
-  {"level": "Request", "verbs": ["create", "update", "patch", "delete", "deletecollection"], "resources": [{"group": "policies.kubewarden.io"}, {"group": "admissionregistration.k8s.io"}]},
-  {"level": "Metadata", "verbs": ["get"], "users": ["$POLICY_SERVER"], "resources": [{"group": "batch"}, {"group": "kueue.x-k8s.io"}]}, {"level": "None"}]}
-EOF
+  # The rules of docs/tasks/monitor.md, other kinds, and lookups by PolicyServer.
+  sed -n '/^   apiVersion: audit/,/^   ```/{/```/d; s/^   //; p}' "$ROOT/docs/tasks/monitor.md" | yaml_to_json | jq --arg server "$POLICY_SERVER" '.rules += [
+    {level: "Metadata", verbs: .rules[0].verbs, resources: [{group: ("workload.codeflare.dev", "kubeflow.org", "ray.io", "argoproj.io")}]},
+    {level: "Metadata", verbs: ["get"], users: [$server], resources: [{group: ("batch", "kueue.x-k8s.io")}]}, {level: "None"}]' >"$folder/audit-policy.json"
   start "$name/kube-apiserver" "${API_SERVER:-kube-apiserver}" --etcd-servers="$(<"$folder/etcd-url")" --secure-port="${server##*:}" \
     --tls-cert-file="$folder/tls.crt" --tls-private-key-file="$folder/tls.key" --bind-address=127.0.0.1 --endpoint-reconciler-type=none \
     --service-cluster-ip-range=10.0.0.0/24 --token-auth-file="$folder/tokens.csv" --service-account-issuer=https://e2e \

@@ -50,6 +50,11 @@ fn vectors_match_the_cases() {
             assert!(names.insert(case.name.clone()), "{}: twice", case.name);
         }
     }
+    let guide = include_str!("../../CONTRIBUTING.md");
+    let mut lines = guide.lines().map(str::trim_start);
+    let line = lines.find(|line| line.starts_with("{\"case\":")).unwrap();
+    let new: Vector = serde_json::from_str(line).unwrap();
+    assert!(new.results.is_empty(), "CONTRIBUTING.md");
     assert_eq!(trace::vectors().unwrap().len(), 730);
     for known in difference::read().unwrap() {
         let is_used = names.iter().any(|name| name.starts_with(&known.prefix));

@@ -199,7 +199,7 @@ fn projects_match_the_page_of_status_writers() {
 }
 
 /// Returns a function that validates values with the schema, as Helm does.
-pub(crate) fn values_validator() -> impl Fn(&Value) -> bool {
+fn values_validator() -> impl Fn(&Value) -> bool {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);

@@ -1,4 +1,4 @@
-//! Values of the chart: Helm accepts only those whose settings the library accepts, rejects the others with sentences, and accepts those in the pages.
+//! Values of the chart: Helm accepts only those whose settings the library accepts, and rejects the others with sentences.
 //! `e2e/kubewarden-helm.bats` applies the accepted ones to a cluster, as a dry run.
 
 use std::{env, fs, thread};
@@ -6,7 +6,6 @@ use std::{env, fs, thread};
 use managed_by_parity::generate::Generator;
 use managed_by_testing::chart;
 use managed_by_testing::library::{settings_error, validate};
-use managed_by_testing::read;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -125,55 +124,6 @@ fn helm_accepts_only_valid_settings() {
         accepted > usize::try_from(count).unwrap() / 10,
         "{accepted}"
     );
-}
-
-fn merge(values: &mut Value, more: &Value) {
-    match (values, more) {
-        (Value::Object(values), Value::Object(more)) => {
-            for (key, value) in more {
-                merge(values.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (values, more) => values.clone_from(more),
-    }
-}
-
-/// Blocks of values in the pages are accepted, each with the ones before it on its page. Complete ones are accepted without the values that Helm needs without
-/// a cluster.
-#[test]
-fn helm_accepts_the_values_in_the_pages() {
-    let keys = read("charts/managed-by-policy/values.yaml").unwrap();
-    let keys: Value = serde_yaml_ng::from_str(&keys).unwrap();
-    let mut complete = 0;
-    for entry in fs::read_dir(root("docs/tasks")).unwrap() {
-        let path = entry.unwrap().path();
-        let page = fs::read_to_string(&path).unwrap();
-        let mut values = Value::Null;
-        for block in page.split("```yaml\n").skip(1) {
-            let block = block.split("```").next().unwrap();
-            let new: Value = serde_yaml_ng::from_str(block).unwrap_or_default();
-            let members = new
-                .as_object()
-                .filter(|all| all.keys().all(|key| keys.get(key).is_some()));
-            let Some(members) = members else {
-                continue;
-            };
-            let is_complete = ["projects", "kubernetesVersion"]
-                .iter()
-                .all(|key| members.contains_key(*key));
-            complete += usize::from(is_complete);
-            merge(&mut values, &new);
-            let cluster = if is_complete { "" } else { "offline" };
-            let Some(rendered) = chart::render(cluster, "", &values).unwrap() else {
-                return;
-            };
-            let problem = rendered.map_or_else(Some, |manifests| {
-                settings(&manifests).iter().find_map(settings_error)
-            });
-            assert_eq!(problem, None, "{}: {block}", path.display());
-        }
-    }
-    assert_eq!(complete, 1);
 }
 
 /// A stand-in for the decision of Kubewarden 1.38, from its documentation: it deploys an `AdmissionPolicy` if an item of the list has each rule's group and

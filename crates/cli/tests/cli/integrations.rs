@@ -9,6 +9,7 @@ use std::{env, fs};
 use managed_by_testing::root;
 use serde_json::Value;
 
+use crate::blocks::blocks;
 use crate::formats::{GITLAB, check};
 
 const BAD: &str =
@@ -107,6 +108,21 @@ fn pre_commit_runs_the_hook() {
     ];
     let (code, text) = hook(&leave_out);
     assert_eq!(code, 0, "{text}");
+    // The configuration on the page.
+    let config = recipe("repos:")
+        .replace(env!("CARGO_PKG_REPOSITORY"), hooks.to_str().unwrap())
+        .replace(concat!("v", env!("CARGO_PKG_VERSION")), &rev);
+    add_typo(&work);
+    let (code, text) = hook(&[
+        (".pre-commit-config.yaml", &config),
+        ("managed-by.toml", ""),
+    ]);
+    assert_eq!(code, 1, "{text}");
+    let found = "error[managed-by/allowed]";
+    assert!(
+        text.contains(found) && text.contains("--> manifests/job.yaml:9"),
+        "{text}"
+    );
 }
 
 /// Returns the Job of the tutorial, with its typo.
@@ -305,44 +321,58 @@ fn action_validates_its_inputs() {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn github_recipe_fails_for_the_typo_of_the_tutorial() {
+    let recipe: Value = serde_yaml_ng::from_str(&recipe("on: pull_request")).unwrap();
+    let steps = recipe["jobs"]["managed-by"]["steps"].as_array().unwrap();
+    let is_ours = |step: &&Value| step["uses"].as_str().unwrap().contains("/actions/check@v");
+    let steps: Vec<_> = steps.iter().filter(is_ours).collect();
+    assert_eq!(steps.len(), 2);
+    for step in steps {
+        let inputs = step["with"].as_object().unwrap().iter();
+        let inputs = inputs.map(|(name, value)| (name.as_str(), value.as_str().unwrap()));
+        let action = Action::new(&inputs.collect::<Vec<_>>());
+        let work = action.file("work");
+        git(&work, &["init", "--quiet"]);
+        git(
+            &work,
+            &["commit", "--quiet", "--allow-empty", "--message", "a"],
+        );
+        git(&work, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        add_typo(&work);
+        git(&work, &["add", "."]);
+        git(&work, &["commit", "--quiet", "--message", "b"]);
+        for step in ["Validate the inputs", "Install managed-by"] {
+            assert_eq!(action.step(step).code, 0, "{step}");
+        }
+        let ran = action.step("Run managed-by");
+        assert_eq!(ran.code, 1, "{}", ran.text);
+        let annotation = "::error file=manifests/job.yaml,line=9";
+        assert!(ran.text.contains(annotation), "{}", ran.text);
+    }
+}
+
+/// Returns the block of the page that begins with a text.
+fn recipe(start: &str) -> String {
     let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
-    let args = page.split("args: lint").nth(1).unwrap();
-    let args = format!("lint{}", args.lines().next().unwrap());
-    let action = Action::new(&[("args", &args)]);
-    fs::create_dir(action.file("work/manifests")).unwrap();
-    fs::write(action.file("work/manifests/job.yaml"), typo()).unwrap();
-    fs::copy(
-        root("deploy/management.yml"),
-        action.file("work/policy.yml"),
-    )
-    .unwrap();
-    assert_eq!(action.step("Install managed-by").code, 0);
-    let ran = action.step("Run managed-by");
-    assert_eq!(ran.code, 1, "{}", ran.text);
-    let annotation = "::error file=manifests/job.yaml,line=9";
-    assert!(ran.text.contains(annotation), "{}", ran.text);
+    let mut bodies = blocks(&page).into_iter().map(|(_, body)| body);
+    bodies.find(|body| body.starts_with(start)).unwrap()
+}
+
+/// Adds the Job of the tutorial, and the policy of a management cluster, to a repository as on the page.
+fn add_typo(repository: &Path) {
+    fs::create_dir(repository.join("manifests")).unwrap();
+    fs::write(repository.join("manifests/job.yaml"), typo()).unwrap();
+    fs::copy(root("deploy/management.yml"), repository.join("policy.yml")).unwrap();
 }
 
 /// Runs the documented GitLab recipe like GitLab's runner does.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn gitlab_recipe_fails_and_writes_both_reports() {
-    let page = fs::read_to_string(root("docs/tasks/check-in-ci.md")).unwrap();
-    let recipe = page.split("<!-- gitlab -->").nth(1).unwrap();
-    let recipe = recipe
-        .split("```yaml\n")
-        .nth(1)
-        .unwrap()
-        .split("```")
-        .next()
-        .unwrap();
-    let recipe: Value = serde_yaml_ng::from_str(recipe).unwrap();
+    let recipe: Value = serde_yaml_ng::from_str(&recipe("managed-by:\n  image")).unwrap();
     let job = &recipe["managed-by"];
     let action = Action::new(&[]);
     let work = action.file("work");
-    fs::create_dir(work.join("manifests")).unwrap();
-    fs::write(work.join("manifests/job.yaml"), typo()).unwrap();
-    fs::copy(root("deploy/management.yml"), work.join("policy.yml")).unwrap();
+    add_typo(&work);
     let releases = RELEASES.display().to_string();
     let mut script = format!(
         "set -eo pipefail\nexport RELEASES=file://{releases} ARCHIVE={}\n",

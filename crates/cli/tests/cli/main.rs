@@ -7,6 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod blocks;
 mod compressed;
 mod differential;
 mod formats;
