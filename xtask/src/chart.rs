@@ -58,6 +58,8 @@ fn values_schema(settings: &Value, mut schema: Value) -> Result<Value> {
     schema["else"] =
         json!({"properties": {"controllers": controllers, "settings": {"properties": names}}});
     with_sentences(&mut schema);
+    schema["properties"]["kubernetesVersion"]["else"]["const"] =
+        json!("auto, empty, or a supported release such as 1.36 or 1.36.3");
     Ok(schema)
 }
 
@@ -130,7 +132,8 @@ fn hint(schema: &Map<String, Value>) -> String {
     if let Some(examples) = schema.get("examples") {
         format!("a value such as {}", texts(examples).join(" or "))
     } else if !required.is_empty() {
-        format!("an object with {}", required.join(" or "))
+        let any = schema.get("pattern").map_or("", |_| "any, or ");
+        format!("{any}an object with {}", required.join(" or "))
     } else if schema.contains_key("minProperties") {
         "an object with at least one member".to_owned()
     } else if schema.contains_key("minItems") {

@@ -15,11 +15,12 @@ pub(crate) fn for_version(group: &str, version: Option<&str>, kind: &str) -> Opt
         .map(|version| format!("{group}/{version}"))
         .collect();
     let version = match version {
-        Some(version) => format!("{group}/{version}"),
-        None => "apiVersion".to_owned(),
+        Some(version) => format!("{group}/{version} of {kind}"),
+        None => format!("apiVersion of {kind}"),
     };
-    let expected = supported.join(" or ");
-    (!supported.is_empty()).then(|| format!("unsupported {version} of {kind}, expected {expected}"))
+    let all = supported.join(" or ");
+    (!supported.is_empty())
+        .then(|| format!("unsupported {version}: not validated; supported: {all}"))
 }
 
 /// Returns the command that reads an object of an unsupported kind.

@@ -108,7 +108,7 @@ fn errors_have_positions() {
         ),
         (
             "a: *x",
-            "line 1, column 4: not YAML: while parsing node, found unknown anchor",
+            "line 1, column 4: invalid YAML: while parsing node, found unknown anchor",
         ),
         (
             "a: &x [*x]",

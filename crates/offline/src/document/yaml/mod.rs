@@ -119,8 +119,9 @@ impl<'t> Tree<'t> {
         let libyaml = options! { bom_inside_document_as_content: true };
         let mut parser = Parser::new_from_str_with_options(part, libyaml);
         while let Some(event) = parser.next_event() {
-            let (event, span) = event
-                .map_err(|e| builder.malformed(*e.marker(), format!("not YAML: {}", e.info())))?;
+            let (event, span) = event.map_err(|e| {
+                builder.malformed(*e.marker(), format!("invalid YAML: {}", e.info()))
+            })?;
             builder.event(event, span)?;
         }
         let mut tree = builder.tree;
