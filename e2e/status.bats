@@ -57,6 +57,12 @@ assert_no_problems() {
 do_as_printed() { eval "$(status -A | jq -er --arg name "$1" '.objects[] | select(.object.name == $name).action | select(startswith("kubectl "))' | tee /dev/fd/3)"; }
 # Prints what the output says about a workload: todo NAME
 todo() { status -A | jq -er --arg name "$1" '.objects[] | select(.object.name == $name).action'; }
+# Fails unless kubectl shows a Job as in a row of docs/tasks/troubleshooting.md: assert_shown JOB STATUS DURATION EVENT
+assert_shown() {
+  grep --quiet "^| .*\`$2\`.* | $3 | \`*$4\`* |" "$ROOT/docs/tasks/troubleshooting.md"
+  [ "$(kubectl get job "$1" --no-headers | awk '{print $2, NF > 4 ? "set" : "empty"}')" = "$2 $3" ]
+  [ "$(kubectl get events --field-selector="involvedObject.kind=Job,involvedObject.name=$1" -o json | jq -r '[.items[].reason] | last // "none"')" = "$4" ]
+}
 ORPHANS='no-queue local-queue no-such-queue typo nobody no-requests no-prebuilt'
 STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
 
@@ -99,6 +105,9 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
   for name in plain delegated set delegated-set; do assert_verdict $name finished; done
   run show job/delegated-long
   [[ $output == *"MultiKueueCluster worker   active"*"healthy: on worker"* ]]
+  assert_shown delegated Complete set FinishedWorkload
+  assert_shown delegated-long Running set Started
+  assert_shown narrow-b Running empty CreatedWorkload
 }
 
 @test "Jobs that never run, with a reason" {
@@ -124,6 +133,8 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
   for name in $STALLED; do assert_verdict "$name" stalled; done
   # shellcheck disable=SC2086
   assert_no_problems $ORPHANS $STALLED
+  assert_shown typo Running empty none
+  assert_shown local-queue Running empty Started
   show -A --problems -o wide >&3
 }
 
@@ -132,6 +143,7 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
   assert_verdict no-queue finished
   kubectl patch "$(kubectl get workloads -l "kueue.x-k8s.io/job-uid=$(kubectl get job delegated-long -o jsonpath='{.metadata.uid}')" -o name)" --type=merge -p 'spec: {active: false}'
   assert_verdict delegated-long stalled
+  retry assert_shown delegated-long Suspended empty Stopped
   do_as_printed delegated-long
   assert_verdict delegated-long healthy
   do_as_printed on-flavors | grep 'Cannot specify MultiKueue AdmissionCheck per flavor'
