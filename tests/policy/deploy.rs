@@ -406,12 +406,18 @@ fn versions_match() {
     assert!(newest == "Unreleased" || is_this, "{newest}");
 }
 
-/// `make artifacthub` adds `createdAt` to a release. The committed files do not have it.
+/// `make artifacthub` adds `createdAt` to a release. The committed files do not have it, and recommend the chart that is supported.
 #[test]
-fn artifact_hub_packages_have_no_creation_time() {
+fn artifact_hub_packages_recommend_the_supported_chart() {
     for file in ["artifacthub-pkg.yml", "pods/artifacthub-pkg.yml"] {
         let package = &yaml(file)[0];
         assert!(package.get("createdAt").is_none(), "{file}");
+        let chart = "https://artifacthub.io/packages/helm/kubewarden/admission-controller";
+        assert_eq!(
+            package["recommendations"],
+            json!([{"url": chart}]),
+            "{file}"
+        );
     }
 }
 
