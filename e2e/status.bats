@@ -59,9 +59,9 @@ do_as_printed() { eval "$(status -A | jq -er --arg name "$1" '.objects[] | selec
 todo() { status -A | jq -er --arg name "$1" '.objects[] | select(.object.name == $name).action'; }
 # Fails unless kubectl shows a Job as in a row of docs/tasks/troubleshooting.md: assert_shown JOB STATUS DURATION EVENT
 assert_shown() {
-  grep --quiet "^| .*\`$2\`.* | $3 | \`*$4\`* |" "$ROOT/docs/tasks/troubleshooting.md"
-  [ "$(kubectl get job "$1" --no-headers | awk '{print $2, NF > 4 ? "set" : "empty"}')" = "$2 $3" ]
-  [ "$(kubectl get events --field-selector="involvedObject.kind=Job,involvedObject.name=$1" -o json | jq -r '[.items[].reason] | last // "none"')" = "$4" ]
+  grep --quiet "^| .*\`$2\`.* | $3 | \`*$4\`* |" "$ROOT/docs/tasks/troubleshooting.md" &&
+    [ "$(kubectl get job "$1" --no-headers | awk '{print $2, (NF > 4 ? "set" : "empty")}')" = "$2 $3" ] &&
+    [ "$(kubectl get events --field-selector="involvedObject.kind=Job,involvedObject.name=$1" -o json | jq -r '[.items[].reason] | last // "none"')" = "$4" ]
 }
 ORPHANS='no-queue local-queue no-such-queue typo nobody no-requests no-prebuilt'
 STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
