@@ -126,6 +126,11 @@ impl Client {
                 config.map_err(|e| failed(&e))?
             }
             Err(_) if is_in_pod => Config::incluster().map_err(|e| failed(&e))?,
+            Err(KubeconfigError::ReadConfig(e, file)) => {
+                let file = file.display();
+                let text = format!("no kubeconfig: {file}: {e}; set KUBECONFIG");
+                return Err(CliError::Error(text));
+            }
             Err(e) => return Err(failed(&e)),
         };
         let server = format!("{place}{}", config.cluster_url);

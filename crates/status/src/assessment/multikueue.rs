@@ -127,9 +127,11 @@ impl<'c> Queues<'c> {
             let age = duration(age);
             let (reason, action) = match &object.prebuilt {
                 Some(prebuilt) => (
-                    format!("no Workload {prebuilt} for it in {age}, which its label names"),
                     format!(
-                        "create Workload {prebuilt}, or recreate {name} without the label {PREBUILT_WORKLOAD}"
+                        "no Workload {prebuilt} for it in {age}, which {PREBUILT_WORKLOAD} names"
+                    ),
+                    format!(
+                        "create Workload {prebuilt}, or recreate {name} without {PREBUILT_WORKLOAD}"
                     ),
                 ),
                 None => (

@@ -63,6 +63,7 @@ parts! {
         creation_timestamp: Option<DateTime<Utc>>,
         deletion_timestamp: Option<DateTime<Utc>>,
         labels: BTreeMap<String, String>,
+        annotations: BTreeMap<String, String>,
         managed_fields: Vec<ManagedFields>,
     }
 
@@ -171,8 +172,11 @@ impl StoredObject {
         let suspend = state.suspend_path.strip_prefix("spec.").zip(spec);
         let is_suspended = suspend.and_then(|(path, spec)| at(&spec, path));
         let suspended = condition(&status.conditions, "Suspended");
-        let mut labels = metadata.labels;
-        let mut label = |name| labels.remove(name).filter(|value| !value.is_empty());
+        let (mut labels, mut annotations) = (metadata.labels, metadata.annotations);
+        let is_set = |value: &String| !value.is_empty();
+        let mut label = |name| labels.remove(name).filter(is_set);
+        // Kueue reads the name from an annotation if it is too long for a label, or with a feature gate.
+        let mut annotation = |name| annotations.remove(name).filter(is_set);
         Ok(Some(Self {
             object: object.full_name(""),
             uid: metadata.uid,
@@ -182,7 +186,7 @@ impl StoredObject {
             built_in: state.reserved_value.unwrap_or_default(),
             outcome: state.outcome,
             queue: label(managed_by::QUEUE_NAME),
-            prebuilt: label(PREBUILT_WORKLOAD),
+            prebuilt: label(PREBUILT_WORKLOAD).or_else(|| annotation(PREBUILT_WORKLOAD)),
             argument: format!("{resource}/{}", object.name()),
             suspend_path: state.suspend_path,
             is_suspended: is_suspended.unwrap_or(false),
