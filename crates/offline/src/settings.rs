@@ -190,32 +190,31 @@ const VALUES: [&str; 10] = [
 /// Returns the settings in a values file of the chart, without those that the chart finds in a cluster. [`None`] for another file, such
 /// as the policies of a `PolicyServer`, which have any name: their `module` is a text.
 fn from_chart_values(json: &str) -> Option<String> {
-    let mut values: Map<String, Value> = serde_json::from_str(json).ok()?;
-    let is_policy = |value: &Value| value.get("module").is_some_and(Value::is_string);
-    let is_group = |value: &Value| value.get("policies").is_some();
-    let is_values = VALUES.iter().any(|name| values.contains_key(*name))
-        && !values.contains_key("apiVersion")
-        && !values.get("module").is_some_and(Value::is_string)
-        && !values
-            .values()
-            .any(|value| is_policy(value) || is_group(value));
-    if !is_values {
+    let values: Map<String, Value> = serde_json::from_str(json).ok()?;
+    let is_text = |module: Option<&Value>| module.is_some_and(Value::is_string);
+    let is_policy = |value: &Value| is_text(value.get("module"));
+    let is_other = values.contains_key("apiVersion") || is_text(values.get("module"));
+    let has_value = VALUES.iter().any(|name| values.contains_key(*name));
+    if is_other || !has_value || values.values().any(is_policy) {
         return None;
     }
-    let settings = values.remove("settings").unwrap_or_default();
-    let version = values.remove("kubernetesVersion");
-    let version = version.filter(|version| *version != "auto" && *version != "");
-    // The names of settings have no capitals.
-    values.retain(|name, _| {
-        !VALUES.contains(&&**name) && !name.contains(|c: char| c.is_ascii_uppercase())
-    });
-    values.extend(version.map(|version| ("kubernetes_version".to_owned(), version)));
-    match settings {
-        Value::Object(settings) => values.extend(settings),
-        Value::Null => {}
-        _ => return None,
+    let mut settings = match values.get("settings") {
+        Some(Value::Object(settings)) => settings.clone(),
+        Some(Value::Null) | None => Map::new(),
+        Some(_) => return None,
+    };
+    for (value, setting) in [
+        ("role", "role"),
+        ("controllers", "controllers"),
+        ("namespaces", "namespaces"),
+        ("exempt", "exempt"),
+        ("kubernetesVersion", "kubernetes_version"),
+    ] {
+        let value = values.get(value);
+        let value = value.filter(|value| *value != "auto" && *value != "");
+        settings.extend(value.map(|value| (setting.to_owned(), value.clone())));
     }
-    Some(Value::Object(values).to_string())
+    Some(Value::Object(settings).to_string())
 }
 
 /// Returns settings as JSON, overridden with a release and rule enforcements. `null` is the default settings. Other text than a JSON

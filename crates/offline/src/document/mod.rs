@@ -55,14 +55,11 @@ impl<'t> Document<'t> {
         let lines = Rc::new(LineIndex::new(text));
         for part in parts(text) {
             // kubectl removes a byte order mark only at the start of a document.
-            let part = match part.split_once("\n\u{feff}") {
-                Some((separator, rest))
-                    if separator.starts_with("---") && !separator.contains('\n') =>
-                {
-                    rest
-                }
-                _ => part,
-            };
+            let rest = part
+                .split_once('\n')
+                .filter(|(line, _)| line.starts_with("---"));
+            let marked = rest.and_then(|(_, rest)| rest.strip_prefix('\u{feff}'));
+            let part = marked.unwrap_or(part);
             let start = part.trim_start();
             let mut values = if start.starts_with(['{', '[']) {
                 json::values(&lines, start)

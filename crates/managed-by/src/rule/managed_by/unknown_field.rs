@@ -57,8 +57,8 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
             continue;
         };
         for key in members.keys().filter(|key| !is_parent || *key != FIELD) {
-            // Such as `spec.managedBy`, or behind a comment that became a part of the key.
-            let has_field = key.to_ascii_lowercase().contains("managedby");
+            // Such as `spec.managedBy`.
+            let has_field = key.ends_with(FIELD);
             let is_typo = is_parent && is_known && (has_field || nearest(key, [FIELD]).is_some());
             let is_spec = is_known
                 && location.is_empty()

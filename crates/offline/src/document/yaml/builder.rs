@@ -105,8 +105,7 @@ impl<'p, 't> Builder<'p, 't> {
                 let source = byte_offset(span.start)..byte_offset(span.end);
                 let source = self.tree.part.get(source).unwrap_or_default();
                 if is_flow && (source.contains('\n') || is_plain && source.contains('"')) {
-                    let text = format!("invalid key {}", quoted(&text));
-                    return Err(self.malformed(span.start, text));
+                    return Err(invalid_key());
                 }
                 // An alias can use the key as a value.
                 let anchored = (anchor > 0)
