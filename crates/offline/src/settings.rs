@@ -191,11 +191,12 @@ const VALUES: [&str; 10] = [
 /// as the policies of a `PolicyServer`, which have any name: their `module` is a text.
 fn from_chart_values(json: &str) -> Option<String> {
     let values: Map<String, Value> = serde_json::from_str(json).ok()?;
-    let is_text = |module: Option<&Value>| module.is_some_and(Value::is_string);
-    let is_policy = |value: &Value| is_text(value.get("module"));
-    let is_other = values.contains_key("apiVersion") || is_text(values.get("module"));
-    let has_value = VALUES.iter().any(|name| values.contains_key(*name));
-    if is_other || !has_value || values.values().any(is_policy) {
+    let is_policy = |object: &Map<_, _>| {
+        object.contains_key("apiVersion") || object.get("module").is_some_and(Value::is_string)
+    };
+    let mut objects = values.values().filter_map(Value::as_object);
+    let is_values = VALUES.iter().any(|name| values.contains_key(*name));
+    if !is_values || is_policy(&values) || objects.any(is_policy) {
         return None;
     }
     let mut settings = match values.get("settings") {
@@ -203,16 +204,18 @@ fn from_chart_values(json: &str) -> Option<String> {
         Some(Value::Null) | None => Map::new(),
         Some(_) => return None,
     };
-    for (value, setting) in [
-        ("role", "role"),
-        ("controllers", "controllers"),
-        ("namespaces", "namespaces"),
-        ("exempt", "exempt"),
-        ("kubernetesVersion", "kubernetes_version"),
-    ] {
-        let value = values.get(value);
-        let value = value.filter(|value| *value != "auto" && *value != "");
-        settings.extend(value.map(|value| (setting.to_owned(), value.clone())));
+    for (name, value) in &values {
+        let name = match &**name {
+            "kubernetesVersion" if *value != "auto" && *value != "" => "kubernetes_version",
+            // The names of settings have no capitals.
+            name if VALUES.contains(&name) || name.bytes().any(|b| b.is_ascii_uppercase()) => {
+                continue;
+            }
+            name => name,
+        };
+        if !settings.contains_key(name) {
+            settings.insert(name.to_owned(), value.clone());
+        }
     }
     Some(Value::Object(settings).to_string())
 }

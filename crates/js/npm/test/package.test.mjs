@@ -28,7 +28,7 @@ const MESSAGE = imported.review(CHANGED).message;
 const published = JSON.parse(readFileSync(join(built, "package.json"), "utf8"));
 
 /** Size limits of the module, uncompressed and compressed. The table of the fields of a Job's spec, which `diff` reads, is 14 KB of them. */
-const LIMITS = { bytes: 625 * 1024, brotli: 220 * 1024 };
+const LIMITS = { bytes: 624 * 1024, brotli: 220 * 1024 };
 
 test("the module stays within the size limits", () => {
   const wasm = readFileSync(join(built, "managed_by.wasm"));

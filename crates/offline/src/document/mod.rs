@@ -54,12 +54,6 @@ impl<'t> Document<'t> {
     pub fn for_each(text: &'t str, mut each: impl FnMut(Result<Self, MalformedText>)) {
         let lines = Rc::new(LineIndex::new(text));
         for part in parts(text) {
-            // kubectl removes a byte order mark only at the start of a document.
-            let rest = part
-                .split_once('\n')
-                .filter(|(line, _)| line.starts_with("---"));
-            let marked = rest.and_then(|(_, rest)| rest.strip_prefix('\u{feff}'));
-            let part = marked.unwrap_or(part);
             let start = part.trim_start();
             let mut values = if start.starts_with(['{', '[']) {
                 json::values(&lines, start)
@@ -170,16 +164,24 @@ impl<'t> Document<'t> {
     }
 }
 
+/// Byte order mark, which kubectl removes at the start of a document.
+const BOM: char = '\u{feff}';
+
 /// Splits a text at YAML document separators. A separator cannot occur inside a document.
 fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
-    let (mut start, mut line_start) = (0_usize, 0_usize);
+    let (mut start, mut line_start, mut is_first) = (0_usize, 0_usize, false);
     for line in text.split_inclusive('\n') {
         let rest = line.strip_prefix("---");
-        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])) {
+        let is_separator =
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
+        if is_separator {
             parts.extend(text.get(start..line_start));
             start = line_start;
+        } else if is_first && line.starts_with(BOM) {
+            start = line_start.saturating_add(BOM.len_utf8());
         }
+        is_first = is_separator;
         line_start = line_start.saturating_add(line.len());
     }
     parts.extend(text.get(start..));

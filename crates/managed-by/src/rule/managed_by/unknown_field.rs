@@ -49,6 +49,13 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
         locations.extend(WRONG_LOCATIONS.map(|location| [parent, location].concat()));
     }
     let mut errors = Vec::new();
+    if is_known
+        && root.get(SPEC).is_none()
+        && let Some(members) = root.as_object()
+    {
+        let typos = members.keys().filter(|key| nearest(key, [SPEC]).is_some());
+        errors.extend(typos.map(|key| unknown(key.clone(), SPEC).with_suggestion(SPEC)));
+    }
     for location in locations {
         let is_parent = location == parent;
         let mut members = location.iter();
@@ -57,32 +64,22 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
             continue;
         };
         for key in members.keys().filter(|key| !is_parent || *key != FIELD) {
-            // Such as `spec.managedBy`.
-            let has_field = key.ends_with(FIELD);
-            let is_typo = is_parent && is_known && (has_field || nearest(key, [FIELD]).is_some());
-            let is_spec = is_known
-                && location.is_empty()
-                && !members.contains_key(SPEC)
-                && nearest(key, [SPEC]).is_some();
-            let (name, intended) = if is_spec {
-                (SPEC, SPEC)
-            } else {
-                (FIELD, intended)
-            };
-            if is_spec || is_other_spelling(key) || is_typo {
-                let is_name = key
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-                let path = if is_name {
+            // The end of a key such as `spec.managedBy`, or `// managedBy`.
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let name = key.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+            let is_sibling = is_parent && is_known;
+            if is_other_spelling(name) && (is_sibling || name == key)
+                || is_sibling && nearest(key, [FIELD]).is_some()
+            {
+                let path = if name == key {
                     [&location[..], &[key]].concat().join(".")
                 } else {
                     format!("{}{}", location.join("."), Path::Key(&Path::Root, key))
                 };
-                let detail = format!("unknown field; {}", did_you_mean(intended));
-                let error = FieldError::invalid(path, BadValue::Omitted, detail);
-                errors.push(if (is_spec || is_parent) && !members.contains_key(name) {
+                let error = unknown(path, intended);
+                errors.push(if is_parent && !members.contains_key(FIELD) {
                     // Replaces the key.
-                    error.with_suggestion(name)
+                    error.with_suggestion(FIELD)
                 } else {
                     error
                 });
@@ -90,6 +87,11 @@ pub(crate) fn find(context: &Context<'_>, texts: ManifestTexts<'_>) -> Vec<Field
         }
     }
     errors
+}
+
+fn unknown(path: String, intended: &str) -> FieldError<'static> {
+    let detail = format!("unknown field; {}", did_you_mean(intended));
+    FieldError::invalid(path, BadValue::Omitted, detail)
 }
 
 /// Returns true for `managedBy` in another spelling: `managedby`, `ManagedBy`, `managed-by`.

@@ -101,10 +101,10 @@ impl<'p, 't> Builder<'p, 't> {
         match event {
             Event::Scalar(text, style, anchor, tag) if is_key => {
                 let is_plain = style == ScalarStyle::Plain;
-                // As kubectl, rejects a key over several lines, such as a comment and a key of JSON, and one with a comment before it.
+                // Like kubectl, rejects a key that has several lines, or text before its quotes, such as a comment.
                 let source = byte_offset(span.start)..byte_offset(span.end);
-                let source = self.tree.part.get(source).unwrap_or_default();
-                if is_flow && (source.contains('\n') || is_plain && source.contains('"')) {
+                let mut source = self.tree.part.get(source).unwrap_or_default().bytes();
+                if is_flow && source.any(|b| b == b'\n' || is_plain && b == b'"') {
                     return Err(invalid_key());
                 }
                 // An alias can use the key as a value.

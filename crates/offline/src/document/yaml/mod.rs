@@ -127,7 +127,7 @@ impl<'t> Tree<'t> {
         let mut tree = builder.tree;
         // They are found at the end of a mapping.
         tree.duplicates
-            .sort_by_key(|duplicate| (duplicate.line, duplicate.column));
+            .sort_unstable_by_key(|duplicate| (duplicate.line, duplicate.column));
         Ok(Some(tree).filter(|tree| tree.root.is_some()))
     }
 
