@@ -208,6 +208,8 @@ mod tests {
         assert_eq!(found(values), [worker]);
         let policies = "policy:\n  module: r/managed-by-policy\n  settings: {role: worker}\n";
         assert_eq!(found(policies), [worker]);
+        let group = "policy:\n  policies:\n    a:\n      module: r/managed-by-policy\n      settings: {role: worker}\n";
+        assert_eq!(found(group), [worker]);
         // Not of the chart.
         let typo = "role: worker\nkubernetesVersion: auto\n";
         assert_eq!(

@@ -192,7 +192,9 @@ const VALUES: [&str; 10] = [
 fn from_chart_values(json: &str) -> Option<String> {
     let values: Map<String, Value> = serde_json::from_str(json).ok()?;
     let is_policy = |object: &Map<_, _>| {
-        object.contains_key("apiVersion") || object.get("module").is_some_and(Value::is_string)
+        object.contains_key("apiVersion")
+            || object.contains_key("policies")
+            || object.get("module").is_some_and(Value::is_string)
     };
     let mut objects = values.values().filter_map(Value::as_object);
     let is_values = VALUES.iter().any(|name| values.contains_key(*name));

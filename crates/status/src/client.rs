@@ -128,7 +128,7 @@ impl Client {
             Err(_) if is_in_pod => Config::incluster().map_err(|e| failed(&e))?,
             Err(KubeconfigError::ReadConfig(e, file)) => {
                 let file = file.display();
-                let text = format!("no kubeconfig: {file}: {e}; set KUBECONFIG");
+                let text = format!("kubeconfig {file}: {e}; set KUBECONFIG");
                 return Err(CliError::Error(text));
             }
             Err(e) => return Err(failed(&e)),
