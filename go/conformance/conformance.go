@@ -205,13 +205,13 @@ type suite struct {
 	// byObject contains the Jobs that run, by the name of their object.
 	byObject map[string]*job
 	// errors lists requests of each test that failed.
-	errors map[string][]Finding
+	errors map[string][]TestFinding
 	mu     sync.Mutex
 }
 
 // newSuite returns a suite with the Jobs of the tests that run. Their names are random, so that a controller can't recognize them.
 func newSuite(o *Options) *suite {
-	s := &suite{options: o, tests: newTests(o.Seed), byObject: map[string]*job{}, errors: map[string][]Finding{}}
+	s := &suite{options: o, tests: newTests(o.Seed), byObject: map[string]*job{}, errors: map[string][]TestFinding{}}
 	for _, test := range s.tests {
 		if runs, _ := o.result(test.name); !runs {
 			continue
@@ -252,7 +252,7 @@ func (s *suite) drive(ctx context.Context) error {
 				s.options.Log("%s: %s: %v", job.test, job.name, err)
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.errors[job.test] = append(s.errors[job.test], Finding{Type: "error", Job: job.name, Message: err.Error()})
+				s.errors[job.test] = append(s.errors[job.test], TestFinding{Type: "error", Job: job.name, Message: err.Error()})
 			}
 		})
 	}

@@ -40,10 +40,10 @@ exit 1
 	if report.Result != Partial || report.ConformsTo != "1.35" || strings.Join(report.Missing, ",") != "start" || len(report.Findings) != 2 {
 		t.Errorf("got %+v", report)
 	}
-	if want := (Finding{Type: "denied", Job: "fail", Rule: "r", Releases: "1.36.1", Count: 2, Message: "m"}); report.Findings[0] != want {
+	if want := (TestFinding{Type: "denied", Job: "fail", Rule: "r", Releases: "1.36.1", Count: 2, Message: "m"}); report.Findings[0] != want {
 		t.Errorf("got %+v, want %+v", report.Findings[0], want)
 	}
-	if want := (Finding{Type: "rejected", Job: "fail", Count: 3, Message: `Job.batch "fail" is invalid: {...}: immutable`}); report.Findings[1] != want {
+	if want := (TestFinding{Type: "rejected", Job: "fail", Count: 3, Message: `Job.batch "fail" is invalid: {...}: immutable`}); report.Findings[1] != want {
 		t.Errorf("got %+v, want %+v", report.Findings[1], want)
 	}
 	result.RejectedWrites = 1

@@ -114,7 +114,7 @@ func (e *evaluation) testReport(name string, jobs map[string]*job, rejectionsKno
 			switch {
 			case write.Rejected != nil:
 				_, object, _ := strings.Cut(object.Object, "/")
-				finding := Finding{Type: "rejected", Job: job(object), Count: 1 + write.Repeated, Message: clean(strings.ReplaceAll(write.Rejected.Message, object, job(object)))}
+				finding := TestFinding{Type: "rejected", Job: job(object), Count: 1 + write.Repeated, Message: clean(strings.ReplaceAll(write.Rejected.Message, object, job(object)))}
 				for _, denial := range write.Denials {
 					finding.Rule = denial.Rule
 					report.add(finding)
@@ -124,16 +124,16 @@ func (e *evaluation) testReport(name string, jobs map[string]*job, rejectionsKno
 				}
 			default:
 				for _, denial := range write.Denials {
-					report.add(Finding{Type: "denied", Job: job(object.Object), Rule: denial.Rule, Releases: limited(denial.Releases), Count: 1, Message: denial.Message})
+					report.add(TestFinding{Type: "denied", Job: job(object.Object), Rule: denial.Rule, Releases: limited(denial.Releases), Count: 1, Message: denial.Message})
 				}
 			}
 		}
 	}
 	for _, object := range e.UnfinishedObjects {
-		report.add(Finding{Type: "unfinished", Job: job(object.Object), Message: object.Problem})
+		report.add(TestFinding{Type: "unfinished", Job: job(object.Object), Message: object.Problem})
 	}
 	for _, warning := range e.Warnings {
-		report.Warnings = append(report.Warnings, Finding{Type: "warning", Job: job(warning.Object), Rule: warning.Rule, Count: warning.Writes, Message: warning.Title})
+		report.Warnings = append(report.Warnings, TestFinding{Type: "warning", Job: job(warning.Object), Rule: warning.Rule, Count: warning.Writes, Message: warning.Title})
 	}
 	for _, profile := range e.Profiles {
 		if profile.Profile != name {
@@ -147,7 +147,7 @@ func (e *evaluation) testReport(name string, jobs map[string]*job, rejectionsKno
 		}
 	}
 	// The order of unfinished Jobs is random.
-	slices.SortStableFunc(report.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Job, b.Job)) })
+	slices.SortStableFunc(report.Findings, func(a, b TestFinding) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Job, b.Job)) })
 	report.ConformsTo = join(conformsTo)
 	switch {
 	case len(conformsTo) == 0:
@@ -162,7 +162,7 @@ func (e *evaluation) testReport(name string, jobs map[string]*job, rejectionsKno
 func join(releases []string) Releases { return Releases(strings.Join(releases, ",")) }
 
 // fail adds findings that the evaluation of writes can't have.
-func (t *TestReport) fail(findings []Finding) {
+func (t *TestReport) fail(findings []TestFinding) {
 	for _, finding := range findings {
 		finding.Message = clean(finding.Message)
 		t.Findings = append(t.Findings, finding)
@@ -171,7 +171,7 @@ func (t *TestReport) fail(findings []Finding) {
 }
 
 // add adds a finding, or counts it if the test has it already.
-func (t *TestReport) add(finding Finding) {
+func (t *TestReport) add(finding TestFinding) {
 	for i := range t.Findings {
 		known := &t.Findings[i]
 		if known.Type == finding.Type && known.Job == finding.Job && known.Rule == finding.Rule && known.Message == finding.Message && known.Releases == finding.Releases {

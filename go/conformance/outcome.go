@@ -36,10 +36,10 @@ type outcome struct {
 }
 
 // check returns how the recorded states of a Job differ from the ones that it must have.
-func (j *job) check(o *Options, watched []record) []Finding {
-	var findings []Finding
+func (j *job) check(o *Options, watched []record) []TestFinding {
+	var findings []TestFinding
 	add := func(kind, format string, arguments ...any) {
-		finding := Finding{Type: kind, Job: j.name, Message: fmt.Sprintf(format, arguments...)}
+		finding := TestFinding{Type: kind, Job: j.name, Message: fmt.Sprintf(format, arguments...)}
 		if !slices.Contains(findings, finding) {
 			findings = append(findings, finding)
 		}
@@ -188,8 +188,8 @@ func keeps(all, given map[string]string) bool {
 }
 
 // checkUsers returns a finding for each user who wrote the status of a Job without managedBy, and that of a Job of the controller.
-func (s *suite) checkUsers(unset *job, records []record) []Finding {
-	var findings []Finding
+func (s *suite) checkUsers(unset *job, records []record) []TestFinding {
+	var findings []TestFinding
 	for _, write := range records {
 		if !write.isStatus || write.object != unset.object {
 			continue
@@ -198,7 +198,7 @@ func (s *suite) checkUsers(unset *job, records []record) []Finding {
 			job := s.byObject[other.object]
 			return other.isStatus && other.user == write.user && job != nil && job.foreign == ""
 		}
-		finding := Finding{Type: "foreign", Job: unset.name, Message: fmt.Sprintf("the controller's user %s wrote the status, although the Job %s", write.user, unset.foreign)}
+		finding := TestFinding{Type: "foreign", Job: unset.name, Message: fmt.Sprintf("the controller's user %s wrote the status, although the Job %s", write.user, unset.foreign)}
 		if slices.ContainsFunc(records, ran) && !slices.Contains(findings, finding) {
 			findings = append(findings, finding)
 		}

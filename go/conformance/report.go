@@ -143,13 +143,13 @@ type TestReport struct {
 	ConformsTo Releases `json:"conformsTo,omitempty"`
 	// Missing lists the ids of the transitions and rules of the profile that no write exercised in a release that has them.
 	Missing  []string  `json:"missing,omitempty"`
-	Findings []Finding `json:"findings,omitempty"`
+	Findings []TestFinding `json:"findings,omitempty"`
 	// Warnings are writes that the API server accepts, although they are probably mistakes. They don't change the result.
-	Warnings []Finding `json:"warnings,omitempty"`
+	Warnings []TestFinding `json:"warnings,omitempty"`
 }
 
-// Finding is a reason why a controller does not conform.
-type Finding struct {
+// TestFinding is a reason why a controller does not conform.
+type TestFinding struct {
 	// Type is "denied", "rejected", "unfinished", "error" if the test could not make a request, or what is wrong with an accepted write:
 	// "outcome", "foreign" (a Job of another controller changed), "spec" (what the user wants changed), "late" (the status changed after the
 	// end), "deleted", "time" or "warning".

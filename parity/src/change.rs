@@ -42,7 +42,7 @@ const SAMPLE_SEED: u64 = 72;
 
 /// The library's result for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// The old manifest cannot be stored.
     Invalid,
     /// Neither errors nor unchecked parts, and upstream accepts it.
@@ -58,14 +58,14 @@ pub enum Outcome {
 }
 
 /// A change with a false verdict.
-pub type Mistake = (Case, ChangeResult, Outcome);
+pub type Mistake = (Case, ChangeResult, ChangeOutcome);
 
 /// Number of changes with each outcome.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Counts([u64; 6]);
+pub struct ChangeCounts([u64; 6]);
 
-impl Counts {
-    pub fn add(&mut self, outcome: Outcome) {
+impl ChangeCounts {
+    pub fn add(&mut self, outcome: ChangeOutcome) {
         if let Some(count) = self.0.get_mut(outcome as usize) {
             *count = count.saturating_add(1);
         }
@@ -88,7 +88,7 @@ impl Counts {
     }
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for ChangeCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [invalid, accepted, denied, unchecked, greens, denials] = self.0;
         let share = self.unchecked();
@@ -119,12 +119,12 @@ impl fmt::Display for ChangeResult {
 
 impl ChangeResult {
     /// Judges the library's result for one release.
-    pub fn judge(&self, case: &Case, release: Release) -> Outcome {
+    pub fn judge(&self, case: &Case, release: Release) -> ChangeOutcome {
         // kubectl applies no change at all if an element of a list lacks its key.
         let mut texts = self.apply.iter().map(|error| &error.error);
         let is_invalid = !self.invalid.is_empty() || !self.panic.is_empty();
         if is_invalid || texts.any(|text| text.contains("declared merge key")) {
-            return Outcome::Invalid;
+            return ChangeOutcome::Invalid;
         }
         let (errors, unchecked) = library_result(case, release);
         let denies = |results: &Vec<FieldError>| {
@@ -137,11 +137,11 @@ impl ChangeResult {
         };
         let is_accepted = self.apply.is_empty() && self.replace.is_empty();
         match (errors.is_empty(), unchecked.is_empty()) {
-            (false, _) if denies(&self.apply) && denies(&self.replace) => Outcome::Denied,
-            (false, _) => Outcome::FalseDenial,
-            (true, false) => Outcome::Unchecked,
-            (true, true) if is_accepted => Outcome::Accepted,
-            (true, true) => Outcome::FalseGreen,
+            (false, _) if denies(&self.apply) && denies(&self.replace) => ChangeOutcome::Denied,
+            (false, _) => ChangeOutcome::FalseDenial,
+            (true, false) => ChangeOutcome::Unchecked,
+            (true, true) if is_accepted => ChangeOutcome::Accepted,
+            (true, true) => ChangeOutcome::FalseGreen,
         }
     }
 }
@@ -221,19 +221,19 @@ pub fn write_sample() -> Result<()> {
     write_lines(&directory().join(SAMPLE), &upstream_sample()?)
 }
 
-/// Counts the outcomes of `cases` generated changes, and returns the first mistakes.
+/// ChangeCounts the outcomes of `cases` generated changes, and returns the first mistakes.
 ///
 /// # Errors
 /// If the oracle is not built or stops early.
-pub fn run(release: Release, cases: u64, seed: u64) -> Result<(Counts, Vec<Mistake>)> {
-    let mut counts = Counts::default();
+pub fn run(release: Release, cases: u64, seed: u64) -> Result<(ChangeCounts, Vec<Mistake>)> {
+    let mut counts = ChangeCounts::default();
     let mut mistakes = Vec::new();
     let mut generator = Generator::new(seed);
     let generated = (0..cases).map(move |number| generator.change(number));
     oracle::each_line(release, generated, |case, result: ChangeResult| {
         let outcome = result.judge(&case, release);
         counts.add(outcome);
-        if outcome >= Outcome::FalseGreen && mistakes.len() < MOST_MISTAKES {
+        if outcome >= ChangeOutcome::FalseGreen && mistakes.len() < MOST_MISTAKES {
             mistakes.push((case, result, outcome));
         }
         Ok(())

@@ -5,9 +5,9 @@ use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, evaluate, revi
 
 use crate::vector::Case;
 
-/// Counts of checked cases.
+/// CaseCounts of checked cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CaseCounts {
     /// All cases.
     pub cases: u64,
     /// Cases that all releases deny.
@@ -16,7 +16,7 @@ pub struct Counts {
     pub version_dependent: u64,
 }
 
-impl Counts {
+impl CaseCounts {
     /// Checks a case.
     ///
     /// # Errors

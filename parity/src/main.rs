@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use managed_by::Release;
-use managed_by_parity::default_release::Counts;
+use managed_by_parity::default_release::CaseCounts;
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::{Case, write_lines};
 use managed_by_parity::{cases, change, fields, oracle, random, trace, vector};
@@ -141,7 +141,7 @@ fn compare_changes(cases: u64, seed: u64, releases: &[Release]) -> Result<String
 fn compare_default_release(cases: u64, seed: u64) -> Result<String> {
     let start = Instant::now();
     let mut generator = Generator::new(seed);
-    let mut counts = Counts::default();
+    let mut counts = CaseCounts::default();
     for number in 0..cases {
         counts.check(&generator.case(number))?;
     }

@@ -96,7 +96,7 @@ fn library_matches_upstream() {
 /// rest is unchecked.
 #[test]
 fn changes_of_specs_match_upstream_or_are_unchecked() {
-    let mut counts = change::Counts::default();
+    let mut counts = change::ChangeCounts::default();
     let sample = change::sample().unwrap();
     let cases = change::sample_cases();
     assert_eq!(sample.len(), cases.len());
@@ -105,7 +105,7 @@ fn changes_of_specs_match_upstream_or_are_unchecked() {
             assert_eq!(result.name, case.name, "run `make update-parity`");
             let outcome = result.judge(case, release);
             assert!(
-                outcome < change::Outcome::FalseGreen,
+                outcome < change::ChangeOutcome::FalseGreen,
                 "{release}: {outcome:?}, {}: {result}",
                 case.name
             );
@@ -152,7 +152,7 @@ fn create_with_status_matches_status_update_from_empty_status() {
 /// Without `kubernetes_version` the policy denies a write if all releases deny it, and warns if some do.
 #[test]
 fn without_a_release_denies_only_if_all_releases_deny() {
-    let mut counts = default_release::Counts::default();
+    let mut counts = default_release::CaseCounts::default();
     for Vector { case, .. } in vectors() {
         counts.check(&case).unwrap();
     }

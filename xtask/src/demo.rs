@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use managed_by_testing::Policy;
-use managed_by_testing::examples::{self, Example};
+use managed_by_testing::examples::{self, ExampleRequest};
 use managed_by_testing::library::ValidationResponse;
 use serde_json::Value;
 
@@ -38,7 +38,11 @@ fn paint(code: &str, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-fn show(out: &mut impl Write, example: &Example, response: &ValidationResponse) -> io::Result<()> {
+fn show(
+    out: &mut impl Write,
+    example: &ExampleRequest,
+    response: &ValidationResponse,
+) -> io::Result<()> {
     let (color, verdict) = if response.allowed {
         ("32", "allowed")
     } else {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use clap::Parser;
 use http::{Request, Response};
 use kube::client::Body;
-use managed_by_testing::cluster::{Cluster, Fault, split_target};
+use managed_by_testing::cluster::{Fault, StubCluster, split_target};
 use tempfile::NamedTempFile;
 use tokio::runtime;
 
@@ -39,7 +39,7 @@ struct Command {
 }
 
 /// Runs `status` with settings and arguments.
-pub(crate) fn run(cluster: &Cluster, settings: &str, args: &str) -> Run {
+pub(crate) fn run(cluster: &StubCluster, settings: &str, args: &str) -> Run {
     let mut file = NamedTempFile::with_suffix(".json").unwrap();
     file.write_all(settings.as_bytes()).unwrap();
     let settings = ResolvedSettings::from_file(Some(file.path())).unwrap();
@@ -83,6 +83,6 @@ pub(crate) fn run(cluster: &Cluster, settings: &str, args: &str) -> Run {
 }
 
 /// Returns the report on all workloads.
-pub(crate) fn report(cluster: &Cluster) -> StatusReport {
+pub(crate) fn report(cluster: &StubCluster) -> StatusReport {
     run(cluster, "{}", "-A").report.unwrap()
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use managed_by_testing::cluster::{Cluster, Fault, KUEUE};
+use managed_by_testing::cluster::{Fault, KUEUE, StubCluster};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ use crate::fake::{report, run};
 use StatusVerdict::{Contradicting, Finished, Orphaned, Stalled};
 
 /// Returns the recorded cluster with other workloads, the Leases of all controllers, and the queue and the Workload of each delegated object.
-fn cluster(now: DateTime<Utc>, stored: &BTreeMap<String, Recorded>) -> Cluster {
-    let mut cluster = Cluster::recorded();
+fn cluster(now: DateTime<Utc>, stored: &BTreeMap<String, Recorded>) -> StubCluster {
+    let mut cluster = StubCluster::recorded();
     cluster.now = now;
     cluster.page = 100;
     let kueue = cluster.objects.iter_mut();
@@ -214,7 +214,7 @@ const ORPHANS: [&str; 6] = [
 /// The documented time is `--after`.
 #[test]
 fn recorded_orphans_are_found_within_the_documented_time() {
-    let mut cluster = Cluster::recorded();
+    let mut cluster = StubCluster::recorded();
     // After the creation of the last one.
     cluster.now = "2026-11-28T05:56:18Z".parse().unwrap();
     let report = report(&cluster);
@@ -232,7 +232,7 @@ fn recorded_orphans_are_found_within_the_documented_time() {
 /// were read have the same verdicts as without it.
 #[test]
 fn a_fault_is_unchecked() {
-    let cluster = Cluster::recorded();
+    let cluster = StubCluster::recorded();
     let whole = run(&cluster, "{}", "-A");
     let before: BTreeMap<_, _> = whole
         .report
@@ -328,7 +328,7 @@ proptest! {
     /// Whatever one tenant stores in any field of any object of a namespace, the others keep their verdicts.
     #[test]
     fn hostile_objects_change_no_other_row(list in any::<Index>(), object in any::<Index>(), field in any::<Index>(), value in any_value()) {
-        let mut cluster = Cluster::recorded();
+        let mut cluster = StubCluster::recorded();
         let lists = ["batch/v1/jobs", "jobset.x-k8s.io/v1alpha2/jobsets", "kueue.x-k8s.io/v1beta2/workloads"];
         let name = *list.get(&lists);
         let mut hostile = object.get::<Value>(&cluster.objects[name]).clone();

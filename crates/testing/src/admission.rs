@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::Error;
+use crate::ModuleError;
 
 /// Members of an `AdmissionRequest` that PolicyServer passes on.
 const MEMBERS: [&str; 15] = [
@@ -34,7 +34,7 @@ const REQUIRED: [&str; 5] = ["uid", "kind", "resource", "operation", "userInfo"]
 ///
 /// # Errors
 /// If the value is not a request, or lacks a member that PolicyServer requires.
-pub fn request(review: &Value) -> Result<Value, Error> {
+pub fn request(review: &Value) -> Result<Value, ModuleError> {
     let is_review = review.get("kind").and_then(Value::as_str) == Some("AdmissionReview");
     let request = if is_review {
         review.get("request")
@@ -42,10 +42,10 @@ pub fn request(review: &Value) -> Result<Value, Error> {
         Some(review)
     };
     let Some(request) = request.and_then(Value::as_object) else {
-        return Err(Error::Request("no request".to_owned()));
+        return Err(ModuleError::Request("no request".to_owned()));
     };
     if let Some(missing) = REQUIRED.iter().find(|m| !request.contains_key(**m)) {
-        return Err(Error::Request(format!("missing field `{missing}`")));
+        return Err(ModuleError::Request(format!("missing field `{missing}`")));
     }
     let known = request
         .iter()

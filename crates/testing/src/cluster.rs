@@ -28,7 +28,7 @@ pub enum Fault {
     Expired,
     /// The connection ends without a response.
     Reset,
-    /// The response is as without a fault. Only a caller of [`Cluster::respond`] can interrupt the client.
+    /// The response is as without a fault. Only a caller of [`StubCluster::respond`] can interrupt the client.
     Interrupt,
     /// The JSON ends too early.
     Malformed,
@@ -36,7 +36,7 @@ pub enum Fault {
 
 /// A cluster.
 #[derive(Debug, Clone)]
-pub struct Cluster {
+pub struct StubCluster {
     /// Time in the header `Date`.
     pub now: DateTime<Utc>,
     /// Objects by the path of their resource: `batch/v1/jobs`.
@@ -59,7 +59,7 @@ pub fn split_target(target: &str) -> (&str, BTreeMap<String, String>) {
     (path, query.into_owned().collect())
 }
 
-impl Cluster {
+impl StubCluster {
     /// Creates a cluster without objects.
     pub fn new(now: DateTime<Utc>) -> Self {
         Self {

@@ -18,7 +18,7 @@ const TOPICS: [&str; 5] = ["field", "status", "cluster-specific", "kinds", "cust
 
 /// One example request with its settings and expected response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Example {
+pub struct ExampleRequest {
     /// Directory and file name without extension: `field/01-created`.
     pub name: String,
     /// Request in the form in which PolicyServer passes it on.
@@ -31,7 +31,7 @@ pub struct Example {
     pub response: Option<ValidationResponse>,
 }
 
-impl Example {
+impl ExampleRequest {
     /// Returns the name without directory and number, with spaces.
     pub fn title(&self) -> String {
         let file = self.name.rsplit('/').next().unwrap_or_default();
@@ -82,7 +82,7 @@ struct Header {
 ///
 /// # Errors
 /// If a file cannot be read or parsed.
-pub fn all() -> Result<Vec<Example>> {
+pub fn all() -> Result<Vec<ExampleRequest>> {
     let mut examples = Vec::new();
     for (index, topic) in TOPICS.iter().enumerate() {
         let directory = root("examples").join(topic);
@@ -122,7 +122,7 @@ fn settings_file(name: &str) -> PathBuf {
     root(format!("examples/settings/{name}.yml"))
 }
 
-fn read(path: &Path, topic: &str, topic_index: usize) -> Result<Example> {
+fn read(path: &Path, topic: &str, topic_index: usize) -> Result<ExampleRequest> {
     let text = fs::read_to_string(path)?;
     let documents = serde_yaml_ng::Deserializer::from_str(&text).map(Value::deserialize);
     let documents: Vec<_> = documents.collect::<Result<_, _>>()?;
@@ -141,7 +141,7 @@ fn read(path: &Path, topic: &str, topic_index: usize) -> Result<Example> {
         }
         settings => (settings.unwrap_or_else(|| json!({})), None),
     };
-    Ok(Example {
+    Ok(ExampleRequest {
         name: format!("{topic}/{file}"),
         request,
         settings,

@@ -68,7 +68,7 @@ pub const PUBLISHED: [[&str; 3]; 2] = [
 
 /// The error type of calls to a module.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ModuleError {
     /// The engine rejects the module.
     #[error("cannot load the module: {0}")]
     Load(String),

@@ -23,7 +23,7 @@ pub struct Metadata {
     #[serde(default)]
     pub protocol_version: Option<String>,
     /// Requests that the policy reviews.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<WebhookRule>,
     /// Title, author, source and so on.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ pub struct Metadata {
 /// A webhook rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Rule {
+pub struct WebhookRule {
     /// API groups.
     pub api_groups: Vec<String>,
     /// Versions.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wasmparser::{Parser, Payload};
 
-use crate::Error;
+use crate::ModuleError;
 
 /// Name of the custom section with a policy's Kubewarden metadata.
 pub const METADATA_SECTION: &str = "io.kubewarden.metadata";
@@ -12,13 +12,15 @@ pub const METADATA_SECTION: &str = "io.kubewarden.metadata";
 ///
 /// # Errors
 /// If the bytes are not a wasm module, or the section is not JSON.
-pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
+pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, ModuleError> {
     for payload in Parser::new(0).parse_all(wasm) {
         if let Payload::CustomSection(section) = payload.map_err(|e| load_error(&e))?
             && section.name() == METADATA_SECTION
         {
             let json = serde_json::from_slice(section.data());
-            return json.map(Some).map_err(|e| Error::Metadata(e.to_string()));
+            return json
+                .map(Some)
+                .map_err(|e| ModuleError::Metadata(e.to_string()));
         }
     }
     Ok(None)
@@ -28,7 +30,7 @@ pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, Error> {
 ///
 /// # Errors
 /// If the bytes are not a wasm module.
-pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
+pub fn imports(wasm: &[u8]) -> Result<Vec<String>, ModuleError> {
     let mut imports = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
         if let Payload::ImportSection(section) = payload.map_err(|e| load_error(&e))? {
@@ -41,6 +43,6 @@ pub fn imports(wasm: &[u8]) -> Result<Vec<String>, Error> {
     Ok(imports)
 }
 
-fn load_error(error: &wasmparser::BinaryReaderError) -> Error {
-    Error::Load(error.to_string())
+fn load_error(error: &wasmparser::BinaryReaderError) -> ModuleError {
+    ModuleError::Load(error.to_string())
 }

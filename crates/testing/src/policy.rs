@@ -14,7 +14,7 @@ use wasmi::{
 };
 
 use crate::library::ValidationResponse;
-use crate::{Error, admission, module};
+use crate::{ModuleError, admission, module};
 
 /// Fuel limit of a call: more than a call can consume within PolicyServer's timeout of two seconds. Unit tests use less.
 const FUEL: u64 = if cfg!(test) {
@@ -70,10 +70,10 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if wasmi rejects the module, or if its metadata lacks protocol version v1, without which PolicyServer does not start.
-    pub fn load(wasm: &[u8]) -> Result<Self, Error> {
-        let metadata = module::metadata(wasm)?.ok_or(Error::NoProtocolVersion)?;
+    pub fn load(wasm: &[u8]) -> Result<Self, ModuleError> {
+        let metadata = module::metadata(wasm)?.ok_or(ModuleError::NoProtocolVersion)?;
         if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {
-            return Err(Error::NoProtocolVersion);
+            return Err(ModuleError::NoProtocolVersion);
         }
         Self::load_unannotated(wasm)
     }
@@ -82,7 +82,7 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if wasmi rejects the module.
-    pub fn load_unannotated(wasm: &[u8]) -> Result<Self, Error> {
+    pub fn load_unannotated(wasm: &[u8]) -> Result<Self, ModuleError> {
         let mut config = Config::default();
         config.consume_fuel(true);
         // Charge fuel only for instructions: translation would be charged only to the first call of a function.
@@ -93,8 +93,8 @@ impl Policy {
         });
         let engine = Engine::new(&config);
         Ok(Self {
-            module: Module::new(&engine, wasm).map_err(|e| Error::Load(e.to_string()))?,
-            linker: linker(&engine).map_err(|e| Error::Load(e.to_string()))?,
+            module: Module::new(&engine, wasm).map_err(|e| ModuleError::Load(e.to_string()))?,
+            linker: linker(&engine).map_err(|e| ModuleError::Load(e.to_string()))?,
             host: None,
         })
     }
@@ -112,7 +112,7 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if the guest traps, reports an error, or runs out of fuel.
-    pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, ModuleError> {
         self.run(operation, payload).map(|(response, _)| response)
     }
 
@@ -120,11 +120,11 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if [`Policy::call`] fails.
-    pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost, Error> {
+    pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost, ModuleError> {
         self.run(operation, payload).map(|(_, cost)| cost)
     }
 
-    fn run(&self, operation: &str, payload: &[u8]) -> Result<(Vec<u8>, Cost), Error> {
+    fn run(&self, operation: &str, payload: &[u8]) -> Result<(Vec<u8>, Cost), ModuleError> {
         let call = Call {
             operation: operation.as_bytes().to_vec(),
             payload: payload.to_vec(),
@@ -133,7 +133,7 @@ impl Policy {
         };
         let mut store = Store::new(self.linker.engine(), call);
         let failed = |error: &WasmiError| {
-            Error::Call(match error.as_trap_code() {
+            ModuleError::Call(match error.as_trap_code() {
                 Some(TrapCode::OutOfFuel) => "the call ran out of fuel".to_owned(),
                 _ => error.to_string(),
             })
@@ -146,7 +146,7 @@ impl Policy {
         };
         let call = store.into_data();
         match succeeded {
-            0 => Err(Error::Call(call.error.unwrap_or_default())),
+            0 => Err(ModuleError::Call(call.error.unwrap_or_default())),
             _ => Ok((call.response, cost)),
         }
     }
@@ -175,7 +175,11 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if [`Policy::call`] fails, or if the response is not a verdict.
-    pub fn validate(&self, request: &Value, settings: &Value) -> Result<ValidationResponse, Error> {
+    pub fn validate(
+        &self,
+        request: &Value,
+        settings: &Value,
+    ) -> Result<ValidationResponse, ModuleError> {
         self.validate_bytes(&admission::payload(request, settings))
     }
 
@@ -183,7 +187,7 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if [`Policy::validate`] fails.
-    pub fn validate_bytes(&self, payload: &[u8]) -> Result<ValidationResponse, Error> {
+    pub fn validate_bytes(&self, payload: &[u8]) -> Result<ValidationResponse, ModuleError> {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 
@@ -191,7 +195,10 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if [`Policy::call`] fails, or if the response can't be decoded.
-    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsValidationResponse, Error> {
+    pub fn validate_settings(
+        &self,
+        settings: &Value,
+    ) -> Result<SettingsValidationResponse, ModuleError> {
         let response = self.call("validate_settings", settings.to_string().as_bytes())?;
         Ok(serde_json::from_slice(&response)?)
     }
@@ -200,7 +207,7 @@ impl Policy {
     ///
     /// # Errors
     /// Fails if [`Policy::call`] fails, or if the response is not JSON.
-    pub fn protocol_version(&self) -> Result<Value, Error> {
+    pub fn protocol_version(&self) -> Result<Value, ModuleError> {
         Ok(serde_json::from_slice(
             &self.call("protocol_version", b"")?,
         )?)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use managed_by_testing::cluster::{Cluster, Write};
+use managed_by_testing::cluster::{StubCluster, Write};
 use managed_by_testing::root;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -15,12 +15,12 @@ use crate::support::RunOutput;
 const JOBSETS: &str = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 
 /// Runs the program with a cluster.
-fn run(cluster: &Cluster, args: &[&str]) -> RunOutput {
+fn run(cluster: &StubCluster, args: &[&str]) -> RunOutput {
     run_and_record(cluster, args).0
 }
 
 /// Runs the program with a cluster, and returns the requests that write. In the arguments, replaces `SERVER` by the address.
-fn run_and_record(cluster: &Cluster, args: &[&str]) -> (RunOutput, Vec<Write>) {
+fn run_and_record(cluster: &StubCluster, args: &[&str]) -> (RunOutput, Vec<Write>) {
     let directory = TempDir::new().unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
     let (output, writes) = cluster.serve(|address| {
@@ -41,7 +41,7 @@ fn run_and_record(cluster: &Cluster, args: &[&str]) -> (RunOutput, Vec<Write>) {
 }
 
 /// Runs the program with `-A -o json`, and returns the code and the report.
-fn report(cluster: &Cluster) -> (i32, Value) {
+fn report(cluster: &StubCluster) -> (i32, Value) {
     let output = run(cluster, &["-A", "-o", "json"]);
     let report = serde_json::from_str(&output.out).unwrap();
     check(&CLI_SCHEMA, &report);
@@ -50,7 +50,7 @@ fn report(cluster: &Cluster) -> (i32, Value) {
 
 #[test]
 fn all_formats_show_all_pages() {
-    let cluster = Cluster::recorded();
+    let cluster = StubCluster::recorded();
     let (code, report) = report(&cluster);
     assert_eq!(code, 1);
     let summary = json!({"workloads": 18, "orphaned": 6, "stalled": 0, "contradicting": 0, "foreign-writer": 0, "unchecked": 0, "healthy": 9, "finished": 3});
@@ -70,7 +70,7 @@ fn all_formats_show_all_pages() {
 #[test]
 fn the_page_shows_the_output() {
     let page = fs::read_to_string(root("docs/tasks/find-orphans.md")).unwrap();
-    let cluster = Cluster::recorded();
+    let cluster = StubCluster::recorded();
     let blocks: Vec<_> = page.split("   $ managed-by status ").skip(1).collect();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
@@ -85,7 +85,7 @@ fn the_page_shows_the_output() {
 
 #[test]
 fn wrong_names_are_errors() {
-    let cluster = Cluster::recorded();
+    let cluster = StubCluster::recorded();
     for (argument, message) in [
         ("job/none", "jobs.batch \"none\" not found"),
         ("jobb/pi", "unknown kind jobb; did you mean \"jobs\"?"),
@@ -100,7 +100,7 @@ fn wrong_names_are_errors() {
 
 #[test]
 fn what_cannot_be_read_is_listed() {
-    let mut cluster = Cluster::recorded();
+    let mut cluster = StubCluster::recorded();
     let metadata = json!({"namespace": "team-a", "name": "pi"});
     let malformed = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"managedBy": 5}});
     cluster.add("batch/v1/jobs", malformed);
@@ -123,7 +123,7 @@ fn what_cannot_be_read_is_listed() {
 
 #[test]
 fn errors_name_the_context_and_the_server() {
-    let mut cluster = Cluster::recorded();
+    let mut cluster = StubCluster::recorded();
     cluster.fail("/version", 401);
     for (context, server, text) in [
         ("a", "http://127.0.0.1:", "/: code 401\n"),
@@ -138,7 +138,7 @@ fn errors_name_the_context_and_the_server() {
 
 #[test]
 fn a_cluster_without_workloads_is_empty() {
-    let mut cluster = Cluster::recorded();
+    let mut cluster = StubCluster::recorded();
     cluster.objects.retain(|path, _| path == "batch/v1/jobs");
     cluster.objects.values_mut().for_each(Vec::clear);
     let RunOutput { code, err, .. } = run(&cluster, &["-A"]);
@@ -150,7 +150,7 @@ fn a_cluster_without_workloads_is_empty() {
 fn problems_become_reports() {
     const REPORTS: &str = "openreports.io/v1alpha1/reports";
     let args = ["-A", "--reports"];
-    let mut cluster = Cluster::recorded();
+    let mut cluster = StubCluster::recorded();
     let RunOutput { code, err, .. } = run(&cluster, &args);
     assert_eq!(code, 2, "{err}");
     assert!(err.ends_with("error: the cluster serves neither reports.openreports.io nor policyreports.wgpolicyk8s.io\n"), "{err}");
@@ -207,7 +207,7 @@ fn problems_become_reports() {
 
 #[test]
 fn metrics_are_printed_and_pushed() {
-    let cluster = Cluster::recorded();
+    let cluster = StubCluster::recorded();
     let metrics = run(&cluster, &["-A", "-o", "metrics"]).out;
     for line in [
         "managed_by_objects{controller=\"kueue.x-k8s.io/multikueue\",kind=\"Job.batch\",verdict=\"orphaned\"} 4\n",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
-use managed_by_testing::cluster::{Cluster, Fault};
+use managed_by_testing::cluster::{Fault, StubCluster};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ struct Case {
 }
 
 /// Replaces `@61` in a value by a time.
-fn with_times(value: &mut Value, cluster: &Cluster) {
+fn with_times(value: &mut Value, cluster: &StubCluster) {
     match value {
         Value::String(text) => {
             if let Some(seconds) = text.strip_prefix('@') {
@@ -57,7 +57,7 @@ fn created(resource: &str, mut object: Value) -> Value {
     object
 }
 
-fn change(cluster: &mut Cluster, place: &str, mut value: Value) {
+fn change(cluster: &mut StubCluster, place: &str, mut value: Value) {
     with_times(&mut value, cluster);
     let mut parts = place.split(' ');
     let (resource, name, pointer) = (parts.next().unwrap(), parts.next().unwrap(), parts.next());
@@ -113,7 +113,7 @@ fn cases_have_the_expected_verdicts() {
     let cases: Vec<Case> = serde_yaml_ng::from_str(include_str!("cases.yml")).unwrap();
     for case in cases {
         let name = &case.name;
-        let mut cluster = Cluster::recorded();
+        let mut cluster = StubCluster::recorded();
         cluster.without_namespace.insert("sites");
         for (place, value) in case.change {
             change(&mut cluster, &place, value);
@@ -157,7 +157,7 @@ fn cases_have_the_expected_verdicts() {
 #[test]
 fn pages_are_bounded_in_bytes() {
     let pages = |count: usize, size: usize| {
-        let mut cluster = Cluster::recorded();
+        let mut cluster = StubCluster::recorded();
         cluster.page = 500;
         let jobs = cluster.objects.get_mut("batch/v1/jobs").unwrap();
         let mut object = jobs[3].clone();
