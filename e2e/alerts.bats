@@ -37,6 +37,10 @@ rendered_rules() {
   rendered_rules | test_rules "s/clusterwide-managed-by/kw.cap.managed-by/"
   rendered_rules --set policyServer.name=own | test_rules "s/clusterwide-managed-by-pods/&-own/; t; s/clusterwide-managed-by/&-own/"
   rendered_rules --set webhook.enabled=true | test_rules "s/$NAME/managed-by.managed-by-policy.github.io/; s/clusterwide-managed-by\([^-]\)/managed-by\1/"
+  # Other schedules: a Job every minute, and a reading every hour.
+  schedule() { rendered_rules --set-json "statusReports.schedule=\"$1\"" | test_rules "$2" "(.tests |= map(select(.name | test(\"idle|outdated\"))))"; }
+  schedule '* * * * *' "s/values: '0x4 1x4 .*/values: 0+1x120/"
+  schedule '1 * * * *' "s/values: '0x60'/values: '0x120'/; s/\([24]x\|5x\)60/\1120/; s/eval_time: 50m/eval_time: 95m/; s/eval_time: 40m/eval_time: 85m/"
   # A policy in a namespace is not enforced if kube-state-metrics counts Jobs there. Kubewarden's Jobs are not there.
   local jobs='s/apiserver_request_total.code="201".*}/kube_job_created{namespace="team-a"}/; s/values: 0+9x/values: 0+60x/' idle='del(.tests[] | select(.name | startswith("in an idle")))'
   namespaced() { rendered_rules --set namespaced=true,statusReports.enabled=false "$@" | test_rules "$jobs; $sed" "$idle"' | del(.tests[].alert_rule_test[]? | select(.alertname == "ManagedByStatusOutdated"))'; }

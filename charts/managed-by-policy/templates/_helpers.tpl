@@ -150,6 +150,15 @@ Kubewarden's prefixes are different since 1.37.2.
 {{- $queries = $queries | replace "sum(increase(apiserver_request_total{group=\"batch\", resource=\"jobs\", subresource=\"\", verb=\"POST\", code=\"201\"}[1h])) > 30"
   (printf "count(kube_job_created{namespace=%q} > time() - 3600) > 0" $root.Release.Namespace) -}}
 {{- end -}}
+{{- /* The chart's own Jobs in an hour, besides 18 others. */ -}}
+{{- $jobs := 18 -}}
+{{- range first (splitList " " $root.Values.statusReports.schedule) | splitList "," -}}
+  {{- $parts := splitList "/" . -}}{{- $ends := first $parts | splitList "-" -}}{{- $width := sub (last $ends | int) (first $ends | int) | add 1 -}}
+  {{- if or (has "*" $ends) (has "?" $ends) -}}{{- $width = 60 -}}{{- else if and (eq (len $ends) 1) (gt (len $parts) 1) -}}{{- $width = sub 60 (first $ends | int) -}}{{- end -}}
+  {{- $step := append $parts "1" | rest | first | int -}}
+  {{- $jobs = add $jobs (div (add $width $step -1) $step) -}}
+{{- end -}}
+{{- $queries = $queries | replace "[1h])) > 30" (printf "[1h])) > %d" $jobs) -}}
 {{- $queries | replace "managed-by-deny" (printf "%s-deny" (include "managed-by.fullname" $root)) -}}
 {{- end }}
 
