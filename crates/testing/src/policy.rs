@@ -10,7 +10,7 @@ use serde_json::Value;
 use wasmi::errors::LinkerError;
 use wasmi::{
     Caller, Config, CustomFuelCosts, Engine, Error as WasmiError, Extern, Linker, Memory, Module,
-    Store, TrapCode,
+    Store, StoreLimits, StoreLimitsBuilder, TrapCode,
 };
 
 use crate::library::ValidationResponse;
@@ -63,6 +63,7 @@ struct Call {
     host: Option<Arc<Host>>,
     host_response: Vec<u8>,
     host_error: Vec<u8>,
+    limits: StoreLimits,
 }
 
 impl Policy {
@@ -129,9 +130,12 @@ impl Policy {
             operation: operation.as_bytes().to_vec(),
             payload: payload.to_vec(),
             host: self.host.clone(),
+            // As in Kubewarden 1.38.
+            limits: StoreLimitsBuilder::new().memory_size(256 << 20).build(),
             ..Call::default()
         };
         let mut store = Store::new(self.linker.engine(), call);
+        store.limiter(|call| &mut call.limits);
         let failed = |error: &WasmiError| {
             ModuleError::Call(match error.as_trap_code() {
                 Some(TrapCode::OutOfFuel) => "the call ran out of fuel".to_owned(),
