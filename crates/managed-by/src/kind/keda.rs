@@ -15,7 +15,7 @@ pub(super) static SCALED_JOB: Kind<'static> = Kind {
     ttl_path: Some("spec.jobTargetRef.ttlSecondsAfterFinished"),
     docs: OptionalDocs::new(KindDocs {
         checks: "the schema accepts any string. kube-apiserver rejects each Job with an invalid value. The template may change",
-        unchecked: "KEDA counts Jobs without an end, so each orphaned Job takes one of `maxReplicaCount`",
+        unchecked: "KEDA counts Jobs without an end, so each orphaned Job takes one of `maxReplicaCount`. Delegated Jobs, which have no pods, count as pending (strategies `accurate` and `eager`)",
         source: "`ScaledJobSpec`; `createJobs` and `getRunningJobCount` in pkg/scaling/executor/scale_jobs.go",
     }),
     ..Kind::EMPTY
