@@ -50,7 +50,7 @@ pub(crate) const FILES: [(&str, &str, &str); 12] = [
 
 const CEL: &str = "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set mode=protect";
 const POLICY: &str = "--show-only templates/policy.yaml";
-const WEBHOOK: &str = "--show-only templates/webhook.yaml --set webhook.enabled=true --set webhook.caBundle=REPLACE_ME";
+const WEBHOOK: &str = "--show-only templates/webhook.yaml --set webhook.enabled=true";
 
 /// Prefixes of the lines to remove: Helm's comments, and labels of objects that Helm manages.
 const HELM_LINES: [&str; 4] = [
@@ -85,5 +85,6 @@ fn strip_helm_metadata(rendered: &str) -> String {
     let lines = rendered.lines().filter(is_kept);
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
     let text = text.strip_prefix("---\n").unwrap_or(&text);
+    let text = text.replace("caBundle: \"\"", "caBundle: REPLACE_ME");
     format!("# Generated from {CHART} (make generate): see docs/tasks/install.md.\n{text}")
 }

@@ -36,7 +36,31 @@
       (eq . "statusReports" | ternary "lets users who may act as its service account delete audit reports" "applies to all namespaces")) -}}
   {{- end -}}
 {{- end -}}
-{{- /* values.schema.json cannot compare the ends of a range. */ -}}
+{{- /* values.schema.json cannot compare values. */ -}}
+{{- range $path, $resources := dict "policyServer" $root.Values.policyServer "statusReports.resources" $root.Values.statusReports.resources -}}
+  {{- range $name, $request := $resources.requests -}}
+    {{- if and (hasKey $resources.limits $name) (gt (include "managed-by.amount" $request | float64) (include "managed-by.amount" (get $resources.limits $name) | float64)) -}}
+      {{- $problems = append $problems (printf "%s.requests.%s: must not exceed the limit" $path $name) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- if and $root.Values.policyServer.minAvailable (hasKey $root.Values.policyServer.spec "maxUnavailable") -}}
+  {{- $problems = append $problems "policyServer.minAvailable: must be 0 if policyServer.spec.maxUnavailable is set" -}}
+{{- end -}}
+{{- with $root.Values.webhook.caBundle -}}
+  {{- if not (regexMatch "-----BEGIN CERTIFICATE-----[\\sA-Za-z0-9+/=]+-----END CERTIFICATE-----" (b64dec .)) -}}
+    {{- $problems = append $problems "webhook.caBundle: must be certificates in PEM, encoded in base64" -}}
+  {{- end -}}
+{{- end -}}
+{{- range $root.Values.networkPolicy.apiServers -}}
+  {{- $ends := splitList "/" . -}}{{- $isV6 := contains ":" . -}}{{- $bits := "" -}}
+  {{- range compact (regexSplit "[.:]+" (first $ends) -1) -}}
+    {{- $bits = printf (ternary "%s%016b" "%s%08b" $isV6) $bits (int (ternary (printf "0x%s" .) . $isV6)) -}}
+  {{- end -}}
+  {{- if not (regexMatch (printf "^[01]{%s}0*$" (last $ends)) (printf "%s%0128d" $bits 0)) -}}
+    {{- $problems = append $problems (printf "networkPolicy.apiServers: %s must be a network, whose address has no bits after the first %s" . (last $ends)) -}}
+  {{- end -}}
+{{- end -}}
 {{- $named := dict "jan" 1 "feb" 2 "mar" 3 "apr" 4 "may" 5 "jun" 6 "jul" 7 "aug" 8 "sep" 9 "oct" 10 "nov" 11 "dec" 12 "sun" 0 "mon" 1 "tue" 2 "wed" 3 "thu" 4 "fri" 5 "sat" 6 -}}
 {{- range regexFindAll "[a-z0-9]+-[a-z0-9]+" $root.Values.statusReports.schedule -1 -}}
   {{- $ends := list -}}
@@ -50,4 +74,13 @@
 {{- if $problems -}}
   {{- fail (printf "\n\nvalues to set or correct:\n- %s\n" (join "\n- " (uniq $problems))) -}}
 {{- end -}}
+{{- end }}
+
+{{/* The number in a quantity, such as 1024 for 1Ki. */}}
+{{- define "managed-by.amount" -}}
+{{- $unit := regexFind "[a-zA-Z]*$" (toString .) -}}
+{{- $power := dict "k" 1 "M" 2 "G" 3 "T" 4 "P" 5 "E" 6 "Ki" 1 "Mi" 2 "Gi" 3 "Ti" 4 "Pi" 5 "Ei" 6 -}}
+{{- $number := ternary 0.001 1.0 (eq $unit "m") | mulf (trimSuffix $unit (toString .) | float64) -}}
+{{- range until (dig $unit 0 $power | int) -}}{{- $number = mulf $number (ternary 1024 1000 (hasSuffix "i" $unit)) -}}{{- end -}}
+{{- $number -}}
 {{- end }}
