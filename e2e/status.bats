@@ -110,6 +110,26 @@ STALLED='too-large no-such-resource not-selected on-flavors rejected late-label'
   assert_shown narrow-b Running empty CreatedWorkload
 }
 
+@test "delegation/no-requests: Kueue selects the check for exactly the Jobs that lint accepts" {
+  local name pod forms='[.items[] | select(.metadata.ownerReferences[0].name | startswith("form-"))]'
+  echo '{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: heavy}, handler: heavy, overhead: {podFixed: {cpu: 1m}}}' | yaml_to_json | kubectl create -f -
+  while read -r name pod; do delegated_job "form-$name" | sed "s|, resources: {requests: {cpu: 1}}}|$pod|"; done >"$BATS_TEST_TMPDIR/jobs.yml" <<'EOF'
+none }
+none-of-two }, {name: other, image: e2e}
+limits , resources: {limits: {cpu: 1}}}
+zero , resources: {requests: {cpu: 0}}}
+one-of-two }, {name: other, image: e2e, resources: {requests: {cpu: 1}}}
+init }], initContainers: [{name: init, image: e2e, resources: {requests: {cpu: 1}}}
+overhead }], runtimeClassName: heavy, tolerations: [{operator: Exists}
+pod-level }], resources: {requests: {cpu: 1}}, tolerations: [{operator: Exists}
+EOF
+  kubectl create -f "$BATS_TEST_TMPDIR/jobs.yml"
+  retry eval 'kubectl get workloads -o json | jq -e "$forms"'"' | length == 8 and all(.status.conditions | any(.type == \"QuotaReserved\"))'"
+  diff <(kubectl get workloads -o json | jq -r "$forms"'[] | select(.status.admissionChecks | not) | .metadata.ownerReferences[0].name' | sort) \
+    <("$ROOT/target/debug/managed-by" lint --no-config "$BATS_TEST_TMPDIR/jobs.yml" | sed -n 's,.*CREATE of Job.batch default/,,p')
+  kubectl delete -f "$BATS_TEST_TMPDIR/jobs.yml"
+}
+
 @test "Jobs that never run, with a reason" {
   {
     job no-queue 'managedBy: kueue.x-k8s.io/multikueue'
