@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use boon::{Compiler, Draft, Schemas};
 use managed_by::{EXTERNAL_CONTROLLERS, Kind, Release, SETTINGS_REFERENCE, kinds, rules};
 use managed_by_testing::{VALUES, VALUES_SCHEMA};
 use serde_json::{Value, from_str, json};
 
+use crate::settings::validator;
 use crate::support::root;
 
 fn chart(file: &str) -> Value {
@@ -198,23 +198,10 @@ fn projects_match_the_page_of_status_writers() {
     assert_eq!(in_table, on_page);
 }
 
-/// Returns a function that validates values with the schema, as Helm does.
-fn values_validator() -> impl Fn(&Value) -> bool {
-    let mut schemas = Schemas::new();
-    let mut compiler = Compiler::new();
-    compiler.set_default_draft(Draft::V2020_12);
-    let schema = fs::read_to_string(root(VALUES_SCHEMA)).unwrap();
-    compiler
-        .add_resource("values.json", from_str(&schema).unwrap())
-        .unwrap();
-    let index = compiler.compile("values.json", &mut schemas).unwrap();
-    move |values| schemas.validate(values, index).is_ok()
-}
-
 /// The schema accepts the documented examples of the settings as values, and rejects those that the settings reject.
 #[test]
 fn schema_of_the_values_accepts_what_the_settings_accept() {
-    let is_valid = values_validator();
+    let is_valid = validator(VALUES_SCHEMA);
     assert!(is_valid(&chart("values.yaml")));
     let values = |settings: &str| {
         let mut others: Value = from_str(settings).unwrap();

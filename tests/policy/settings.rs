@@ -142,17 +142,23 @@ const ODD: [&str; 16] = [
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
-/// The schema accepts the same settings as `validate_settings`, except for conflicts between keys, which a schema cannot express.
-#[test]
-fn schema_accepts_the_same_settings_as_the_policy() {
+/// Returns a function that validates values with a schema.
+pub(crate) fn validator(file: &str) -> impl Fn(&Value) -> bool + use<> {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
-    let committed: Value = from_str(&fs::read_to_string(root(SETTINGS_SCHEMA)).unwrap()).unwrap();
-    compiler.add_resource("settings.json", committed).unwrap();
-    let index = compiler.compile("settings.json", &mut schemas).unwrap();
+    let schema = from_str(&fs::read_to_string(root(file)).unwrap()).unwrap();
+    compiler.add_resource(file, schema).unwrap();
+    let index = compiler.compile(file, &mut schemas).unwrap();
+    move |value| schemas.validate(value, index).is_ok()
+}
+
+/// The schema accepts the same settings as `validate_settings`, except for conflicts between keys, which a schema cannot express.
+#[test]
+fn schema_accepts_the_same_settings_as_the_policy() {
+    let is_valid = validator(SETTINGS_SCHEMA);
     let validate = |settings: &Value| {
-        let schema = schemas.validate(settings, index).is_ok();
+        let schema = is_valid(settings);
         let text = settings.to_string();
         let problems = Settings::from_json(text.as_bytes()).err();
         let syntactic = problems.map(|p| p.as_slice().iter().filter(|p| !p.is_semantic()).count());
