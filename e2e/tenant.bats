@@ -267,10 +267,6 @@ flow_schema() {
   flood_all
 }
 
-@test "the API server accepts deploy/network-policy.yml" {
-  kubectl create -f "$ROOT/deploy/network-policy.yml"
-}
-
 @test "values: homoglyphs, spaces, NUL, uppercase letters and the empty string are denied in every kind" {
   # The last letter of the first value is Cyrillic.
   values=('kueue.x-k8s.io/multikueu\u0435' 'kueue.x-k8s.io/multikueue\u200b' ' kueue.x-k8s.io/multikueue' 'kueue.x-k8s.io/multikueue '
