@@ -5,9 +5,9 @@ MODULES := target/$(TARGET)/release
 # A release with patch numbers is the newest patch release with its behavior.
 RELEASES := 1.30 1.31 1.32.6 1.32.9 1.32 1.33.2 1.33.5 1.33 1.34.1 1.34 1.35 1.36.1 1.36 1.37
 
-# Keep paths of the build machine out of the modules' panic messages.
+# Keep paths of the build machine out of the modules' panic messages, and paths of crates short.
 CARGO_HOME ?= $(HOME)/.cargo
-REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=cargo"
+REMAP := "--remap-path-prefix=$(CURDIR)=.", "--remap-path-prefix=$(CARGO_HOME)=cargo", "--remap-path-prefix=$(CARGO_HOME)/registry/src/index.crates.io-1949cf8c6b5b557f=cargo"
 # Ignore the environment's target directory and flags, so that the recipe copies the module that it just built.
 WASM_CARGO := env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=target cargo --config 'target.$(TARGET).rustflags=[$(REMAP)]'
 

@@ -227,9 +227,10 @@ fn check(site: &Path) -> Result<()> {
             None if file.is_empty() => page.clone(),
             None => readme::resolve(page, file)?,
         };
-        // The workflow adds the playground.
+        // GitHub serves a page without its extension too. The workflow adds the playground.
+        let html = || ids.get(&format!("{file}.html"));
         let is_known = file.starts_with("playground/")
-            || match ids.get(&file) {
+            || match ids.get(&file).or_else(html) {
                 Some(ids) => anchor.is_empty() || ids.contains(anchor),
                 None => site.join(&file).exists(),
             };

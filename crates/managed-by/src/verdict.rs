@@ -226,6 +226,7 @@ pub(crate) fn build_verdict<'a>(
         .collect();
     // Put the exemption first, because excess warnings are dropped.
     let exemption = exempted.iter().map(|exempted| exempted.warning.clone());
+    // Also next to a denial with the same suggestion, because PolicyServer drops the denial in `monitor` mode.
     let warned = with_enforcement(Enforcement::Warn).map(|(_, finding)| finding.warning(release));
     let warnings = exemption.chain(warned);
     let mut warnings: Vec<String> = warnings
@@ -300,7 +301,10 @@ pub(crate) fn merge_verdicts(
     verdict
 }
 
-/// Returns a warning with the ids of the upstream rules that denied. Clients show it next to the denial, whose message is
+/// URL of the rules' pages: with the id of a rule, it leads to the page.
+const PAGES: &str = "https://managed-by-policy.github.io/managed-by-policy/rules/";
+
+/// Returns a warning with the ids of the upstream rules that denied, the first as a link. Clients show it next to the denial, whose message is
 /// kube-apiserver's and has no rule ids.
 fn upstream_rules_warning(denials: &[&RuleFinding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
@@ -309,8 +313,7 @@ fn upstream_rules_warning(denials: &[&RuleFinding<'_>]) -> Option<String> {
             ids.push(finding.rule().id());
         }
     }
-    let plural = if ids.len() > 1 { "s" } else { "" };
-    let text = || format!("managed-by-policy: see rule{plural} {}", ids.join(", "));
+    let text = || format!("managed-by-policy: see {PAGES}{}", ids.join(", "));
     (!ids.is_empty()).then(|| truncate(text(), MAX_WARNING))
 }
 
