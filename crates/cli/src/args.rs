@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Conformance(ConformanceArgs),
     /// Report who runs each workload in a cluster, and which ones have no controller
     #[command(
-        after_help = "Examples:\n  managed-by status -A --problems\n  managed-by status job/pi -n team-a\n  managed-by status -A -o json\n\nIt only reads, unless you ask for reports. Without a permission, it reports what it could not check."
+        after_help = "Examples:\n  managed-by status -A --problems\n  managed-by status job/pi -n team-a\n  managed-by status -A -o json\n\nIt writes nothing, unless you ask for reports. Without a permission, it reports what it could not check."
     )]
     Status(StatusArgs),
     /// List the rules

@@ -137,7 +137,8 @@ impl Errors {
         for ((source, reason), count) in std::mem::take(&mut self.counts) {
             let more = count.saturating_sub(MAX_REPORTED);
             if let Some(file) = self.files.get(source).filter(|_| more > 0) {
-                let text = format!("{} more: {reason}", number(more));
+                let words = reason.to_string().replace('-', " ");
+                let text = format!("{} more: {words}", number(more));
                 self.report(Diagnostic::of_file(file, text).with_reason(reason));
             }
         }

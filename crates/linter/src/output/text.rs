@@ -183,11 +183,12 @@ pub(crate) fn hints_for_kinds(summary: &ReplaySummary) -> String {
         .iter()
         .filter_map(|(name, count)| {
             let (kind, group) = name.split_once('.').unwrap_or((name, ""));
-            let hint = hint::for_version(group, None, kind)
-                .or_else(|| hint::for_typo(group, kind))
-                .or_else(|| hint::for_command(group, kind))?;
+            let warning =
+                hint::for_version(group, None, kind).or_else(|| hint::for_typo(group, kind));
+            let label = warning.as_ref().map_or("help", |_| "warning");
+            let hint = warning.or_else(|| hint::for_command(group, kind))?;
             Some(format!(
-                "help: {}{}\n",
+                "{label}: {}{}\n",
                 escape_control(&hint),
                 times(*count)
             ))
