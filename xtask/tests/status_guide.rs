@@ -94,3 +94,26 @@ fn guide_shows_the_results_of_the_library() {
     }
     assert!(reader.accepted > 10);
 }
+
+/// Each arrow of the picture is a write that the table allows: without a label, in all releases.
+#[test]
+fn picture_agrees_with_the_table() {
+    let page = fs::read_to_string(managed_by_testing::root(GUIDE)).unwrap();
+    let cells = |start: &str| {
+        let row = page.lines().find(|line| line.starts_with(start)).unwrap();
+        row.split('|').map(str::trim).collect::<Vec<_>>()
+    };
+    let picture = managed_by_testing::root("docs/pictures/job-status.svg");
+    let picture = fs::read_to_string(picture).unwrap();
+    let arrows: Vec<_> = picture.split("<path id=\"").skip(1).collect();
+    for arrow in &arrows {
+        let (from, to) = arrow.split('"').next().unwrap().split_once('-').unwrap();
+        let column = cells("| from \\ to |").iter().position(|c| *c == to);
+        let label = arrow.contains(">1.31+<");
+        let since = ReleaseSet::since(Release::V1_31).to_string();
+        let expected = if label { &since } else { "yes" };
+        let row = cells(&format!("| **{from}** |"));
+        assert_eq!(row[column.unwrap()], expected, "{from} to {to}");
+    }
+    assert_eq!(arrows.len(), 8);
+}
