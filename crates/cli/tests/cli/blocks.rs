@@ -8,20 +8,68 @@ use serde_json::Value;
 
 use crate::support::run;
 
-/// Returns the test that reads and runs a block of another shape.
-fn other_test(page: &str, body: &str) -> Option<&'static str> {
-    Some(match page {
-        ".github/SECURITY.md" => "e2e/kwctl.bats",
-        "CONTRIBUTING.md" => "parity/tests/vectors.rs",
-        "docs/explanation/outages.md" if body.contains("/admission") => "e2e/cel-static.bats",
-        "docs/reference/job-status.md" => "xtask/tests/status_guide.rs",
-        "docs/tasks/check-in-ci.md" => "crates/cli/tests/cli/integrations.rs",
-        "docs/tasks/monitor.md" => "e2e/lib.bash",
-        "src/usage.md" => "tests/policy/module.rs",
-        // The library includes these pages.
-        "crates/managed-by/src/settings/reference.md" => "tests/policy/settings.rs",
-        _ if page.starts_with("crates/managed-by/src/rule/") => "tests/library/catalog.rs",
-        _ => return None,
+/// Blocks of other shapes: the page, the beginning, and the test that reads and runs the block.
+const OTHER_TESTS: [(&str, &str, &str); 10] = [
+    (
+        ".github/SECURITY.md",
+        "apiVersion: v1\nkind: ConfigMap",
+        "e2e/kwctl.bats",
+    ),
+    ("CONTRIBUTING.md", "{\"case\":", "parity/tests/vectors.rs"),
+    (
+        "docs/explanation/outages.md",
+        "apiVersion: apiserver",
+        "e2e/cel-static.bats",
+    ),
+    (
+        "docs/explanation/outages.md",
+        "apiServer:\n",
+        "e2e/cel-static.bats",
+    ),
+    (CI_PAGE, "on: pull_request", CI_TEST),
+    (CI_PAGE, "managed-by:\n", CI_TEST),
+    (CI_PAGE, "repos:\n", CI_TEST),
+    ("docs/tasks/monitor.md", "apiVersion: audit", "e2e/lib.bash"),
+    ("src/usage.md", "role: management", "tests/policy/module.rs"),
+    ("src/usage.md", "{\"uid\"", "tests/policy/module.rs"),
+];
+const CI_PAGE: &str = "docs/tasks/check-in-ci.md";
+const CI_TEST: &str = "crates/cli/tests/cli/integrations.rs";
+
+/// Languages of blocks with commands, output or code.
+const LANGUAGES: [&str; 9] = [
+    "console",
+    "go",
+    "html",
+    "js",
+    "rust",
+    "rust,ignore",
+    "sh",
+    "text",
+    "ts",
+];
+
+/// Returns the number of examples on a page whose examples the library or `xtask/tests/status_guide.rs` runs.
+fn examples(page: &str) -> Option<usize> {
+    match page {
+        "crates/managed-by/src/settings/reference.md" => Some(62),
+        "docs/reference/job-status.md" => Some(20),
+        _ => page.starts_with("crates/managed-by/src/rule/").then_some(2),
+    }
+}
+
+/// Returns true if the lines outside of fences contain no block: indented, with another fence, or in HTML.
+fn has_other_blocks(page: &str) -> bool {
+    let mut is_code = false;
+    let mut lines = page.lines().filter(|line| {
+        is_code ^= line.trim_start().starts_with("```");
+        !is_code
+    });
+    lines.any(|line| {
+        let is_yaml = || serde_yaml_ng::from_str::<Value>(line).is_ok_and(|v| !v.is_string());
+        let text = line.trim_start();
+        ["~~~", "````", "<pre"].iter().any(|m| text.starts_with(m))
+            || line.starts_with("    ") && !text.is_empty() && is_yaml()
     })
 }
 
@@ -105,16 +153,23 @@ fn blocks_in_the_pages_work() {
     let keys = read("charts/managed-by-policy/values.yaml").unwrap();
     let keys: Value = serde_yaml_ng::from_str(&keys).unwrap();
     let mut git = Command::new("git");
-    let files = git.args(["ls-files", "*.md", "*artifacthub-pkg.yml"]);
+    let files = git.args(["ls-files", "*.md", "*artifacthub-pkg.yml", ":!crates/cli"]);
     let files = files.current_dir(root("")).output().unwrap().stdout;
     let files = String::from_utf8(files).unwrap();
     let (mut commands, mut complete, mut manifests) = (0, 0, 0);
+    let mut other = OTHER_TESTS.to_vec();
     for page in files.lines() {
         let text = read(page).unwrap();
-        let mut values = Value::Null;
+        assert!(page.ends_with("yml") || !has_other_blocks(&text), "{page}");
+        let (mut values, mut count) = (Value::Null, 0);
         for (language, body) in blocks(&text) {
             let place = format!("{page}: {body}");
-            let of_chart = |line: &&str| line.contains("charts/managed-by-policy ");
+            let body = body.replace("\\\n", " ");
+            let of_chart = |line: &&str| {
+                let is_kubewarden = line.contains("https://charts.kubewarden.io");
+                line.contains("charts/managed-by-policy ")
+                    || line.contains("helm ") && line.contains(" --set ") && !is_kubewarden
+            };
             for line in body.lines().filter(of_chart) {
                 let is_released = line.contains("oci://");
                 let version = concat!("/managed-by-policy --version ", env!("CARGO_PKG_VERSION"));
@@ -126,15 +181,30 @@ fn blocks_in_the_pages_work() {
                     commands += 1;
                 }
             }
+            assert!(!body.contains("<<"), "no test runs {place}");
             let language = language.split(' ').next().unwrap();
-            let is_text = language == "text" && body.starts_with("apiVersion:");
-            if !is_text && !["yaml", "json"].contains(&language) {
+            let is_key = |key: &str| key == "apiVersion" || keys.get(key).is_some();
+            let mut starts = body.lines().filter_map(|line| line.split_once(':'));
+            let is_values = starts.any(|(key, _)| is_key(key));
+            if !["yaml", "json"].contains(&language) && !(is_values && language == "text") {
+                let is_cargo = language == "toml" && body.contains("dependencies]");
+                let is_known = LANGUAGES.contains(&language) || is_cargo;
+                assert!(is_known, "no test runs {place}");
                 continue;
             }
-            if let Some(test) = other_test(page, &body) {
+            if examples(page).is_some() {
+                count += 1;
+                continue;
+            }
+            let is_read =
+                |(file, start, _): &(&str, &str, &str)| *file == page && body.starts_with(start);
+            if let Some(index) = other.iter().position(is_read) {
+                let (_, _, test) = other.swap_remove(index);
                 let name = page.rsplit('/').next().unwrap();
-                let is_read = page.starts_with("crates/") || read(test).unwrap().contains(name);
-                assert!(is_read, "{test} does not run {place}");
+                assert!(
+                    read(test).unwrap().contains(name),
+                    "{test} does not run {place}"
+                );
                 continue;
             }
             if body.contains("\nkind: ") {
@@ -150,6 +220,8 @@ fn blocks_in_the_pages_work() {
             merge(&mut values, &new);
             check_values(&place, "", &values);
         }
+        assert_eq!(count, examples(page).unwrap_or(0), "{page}");
     }
+    assert!(other.is_empty(), "{other:?}");
     assert_eq!((commands, complete, manifests), (15, 1, 3));
 }
