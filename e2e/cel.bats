@@ -91,7 +91,7 @@ cpu() { awk '{print $14 + $15}' "/proc/$(<"$RUN/cluster/kube-apiserver.pid")/sta
   kubectl delete appwrapper large -n team-a
 }
 
-# docs/explanation/cel.md
+# docs/explanation/outages.md
 @test "a spec that is a scalar counts as one without the field, and a list is denied" {
   for spec in x 5 true; do
     appwrapper scalar | sed "s/spec: {}/spec: $spec/" >"$BATS_TEST_TMPDIR/scalar.yml"

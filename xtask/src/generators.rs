@@ -78,7 +78,7 @@ mod tests {
     fn generated_files_are_marked() {
         const PARTLY: [&str; 7] = [
             "artifacthub-pkg.yml",
-            "docs/explanation/cel.md",
+            "docs/explanation/outages.md",
             "docs/reference/conformance.md",
             "docs/reference/job-status.md",
             "docs/reference/kinds.md",

@@ -16,7 +16,7 @@ use crate::generated::{Generated, Page, replace_between_marks};
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
 
 /// Page with the table of the rules that the policies in CEL enforce.
-const CEL: &str = "docs/explanation/cel.md";
+const CEL: &str = "docs/explanation/outages.md";
 
 /// Page about the rules. On the site, the table of all rules follows its text.
 pub(crate) const INDEX: &str = "docs/reference/rules.md";

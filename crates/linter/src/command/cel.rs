@@ -1,4 +1,4 @@
-//! Coverage of settings by the policies in CEL, which `docs/explanation/cel.md` describes.
+//! Coverage of settings by the policies in CEL, which `docs/explanation/outages.md` describes.
 
 use managed_by::{Rule, rule, rules};
 use serde_json::Value;
