@@ -31,6 +31,8 @@ export interface HttpSender {
 }
 
 type Fields = Record<string, unknown>;
+/** Method of a client that sends an object. */
+type Call = (object: Fields | undefined, ...options: unknown[]) => Promise<unknown>;
 
 /** A write to an object or its status. */
 interface Write {
@@ -100,10 +102,13 @@ export class WriteChecker {
         },
       },
     });
-    config.makeApiClient = (type: new (configuration: Configuration) => object) =>
-      makeApiClient(function (configuration: Configuration) {
+    config.makeApiClient = (type: new (configuration: Configuration) => object) => {
+      const client = makeApiClient(function (configuration: Configuration) {
         return new type({ ...configuration, ...check(configuration) });
       });
+      this.#track(client as Record<string, Call | undefined>);
+      return client;
+    };
     return config;
   }
 
@@ -116,11 +121,7 @@ export class WriteChecker {
         if (write !== undefined && !this.#pending.includes(write)) {
           this.#pending.push(write);
         }
-        const end = (): void => {
-          const index = this.#pending.findIndex((pending) => pending === write);
-          this.#pending.splice(index, index < 0 ? 0 : 1);
-        };
-        return new Observable(this.#send(sender, request).finally(end));
+        return new Observable(this.#send(sender, request).finally(() => this.#end(write)));
       },
     };
   }
@@ -146,6 +147,26 @@ export class WriteChecker {
     if (this.warnings.length > 0) {
       throw new Error(`warnings:\n${this.warnings.join("\n")}`);
     }
+  }
+
+  /** Counts the writes of KubernetesObjectApi from the call on, because it discovers the resource before it creates the request. */
+  #track(client: Record<string, Call | undefined>): void {
+    for (const method of ["create", "patch", "replace"]) {
+      const call = client[method]?.bind(client);
+      if (call !== undefined) {
+        client[method] = (object, ...options) => {
+          const isKnown = kinds().some(({ kind }) => kind === object?.["kind"]);
+          const write = isKnown ? `${method} ${String(object?.["kind"])} ${nameOf(object ?? {}) ?? ""}` : undefined;
+          this.#pending.push(...(write === undefined ? [] : [write]));
+          return call(object, ...options).finally(() => this.#end(write));
+        };
+      }
+    }
+  }
+
+  #end(write: string | undefined): void {
+    const index = this.#pending.findIndex((pending) => pending === write);
+    this.#pending.splice(index, index < 0 ? 0 : 1);
   }
 
   async #send(sender: HttpSender, request: RequestContext): Promise<ResponseContext> {

@@ -145,6 +145,20 @@ test("creates, updates and the object API are checked", async () => {
   assert.throws(() => checker.assertNoWarnings(), /^Error: warnings:\nPUT .* is ignored/);
 });
 
+test("a write of the object API that is not awaited does not escape, whether or not the resource is known", async () => {
+  const { checker, config } = start();
+  answers.set("GET", [200, { kind: "APIResourceList", groupVersion: "batch/v1", resources: [{ name: "jobs", kind: "Job", namespaced: true }] }]);
+  const api = KubernetesObjectApi.makeApiClient(config);
+  for (const failures of [1, 2]) {
+    const late = api.create(job(undefined, "typo")).catch((error) => error);
+    checker.failures.length = 0;
+    assert.throws(() => checker.assertConforms(), { message: "writes that have not ended (await them):\ncreate Job pi" });
+    assert.equal((await late).code, 422);
+    assert.equal(checker.evaluatedCount, failures);
+  }
+  assert.throws(() => checker.assertConforms(), /^Error: denied writes:/);
+});
+
 test("patches that only the API server can compute are evaluated in its response", async () => {
   for (const strategy of [PatchStrategy.JsonPatch, PatchStrategy.StrategicMergePatch, PatchStrategy.ServerSideApply]) {
     const { checker, jobs } = start();
