@@ -99,6 +99,9 @@ func toUnstructured(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
 func TestAcceptedMistakes(t *testing.T) {
 	server := start(t)
 	for i, m := range mistakes(t, "job_conventions") {
+		if m.rule == "future-time" {
+			continue // Needs the time of the write, which a client doesn't send.
+		}
 		job := m.job(t, fmt.Sprintf("pi-%d", i))
 		if err := server.Create(t.Context(), job); err != nil {
 			t.Fatalf("%s: %v", m.rule, err)

@@ -25,12 +25,13 @@ pub(crate) fn sections() -> Result<String> {
         if profile.rules.is_empty() {
             continue;
         }
-        writeln!(text, "\n| rule | requirement |\n| --- | --- |")?;
-        for id in profile.rules {
-            let rule = rule(id).context(*id)?;
-            let (page, title) = (rule.page_path(), rule.documentation().title);
-            writeln!(text, "| [`{id}`](../../{page}) | {title} |")?;
+        text.push_str("\nRules: ");
+        for (index, id) in profile.rules.iter().enumerate() {
+            let page = rule(id).context(*id)?.page_path();
+            let separator = if index == 0 { "" } else { ", " };
+            write!(text, "{separator}[`{id}`](../../{page})")?;
         }
+        text.push('\n');
     }
     text.push('\n');
     Ok(text)

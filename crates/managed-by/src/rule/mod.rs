@@ -52,6 +52,7 @@ enum Exercised {
 }
 
 /// Check function of a rule, by its input.
+#[derive(Clone, Copy)]
 pub(crate) enum CheckFn {
     /// Checks a change.
     Change(for<'a> fn(&Context<'a>, &mut Findings<'a>)),

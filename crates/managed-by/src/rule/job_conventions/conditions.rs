@@ -2,12 +2,11 @@
 //!
 //! Source: "Typical status properties" in Kubernetes' API conventions, and `JobConditionType` of `k8s.io/api/batch/v1`.
 
-use super::{rule, with_statuses};
+use super::{only_in_tools, rule, with_statuses};
 use crate::decode::Raw;
 use crate::finding::{BadValue, FieldError};
 use crate::rule::{Check, CheckFn, Context, Findings};
 use crate::sorted::Sorted;
-#[cfg(feature = "manifests")]
 use crate::suggest::{did_you_mean, nearest};
 use crate::upstream::time::Time;
 
@@ -16,11 +15,11 @@ const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 
 /// Condition of a status.
 #[derive(PartialEq, Eq)]
-struct Condition {
+pub(super) struct Condition {
     name: String,
     status: String,
     /// [`None`] if unset.
-    last_transition_time: Option<Time>,
+    pub(super) last_transition_time: Option<Time>,
 }
 
 impl Condition {
@@ -48,8 +47,8 @@ impl Condition {
 /// The conditions of the new and the old status. Both lists are empty if they are equal.
 #[derive(Default)]
 pub(crate) struct ChangedConditions {
-    new: Vec<Condition>,
-    old: Vec<Condition>,
+    pub(super) new: Vec<Condition>,
+    pub(super) old: Vec<Condition>,
 }
 
 impl ChangedConditions {
@@ -66,12 +65,12 @@ impl ChangedConditions {
 }
 
 /// Returns the changed conditions, which are decoded once for all rules.
-fn changed<'c>(context: &'c Context<'_>) -> &'c ChangedConditions {
+pub(super) fn changed<'c>(context: &'c Context<'_>) -> &'c ChangedConditions {
     let conditions = &context.changed_conditions;
     conditions.get_or_init(|| ChangedConditions::read(context))
 }
 
-fn path(index: usize, field: &str) -> String {
+pub(super) fn path(index: usize, field: &str) -> String {
     format!("status.conditions[{index}].{field}")
 }
 
@@ -97,20 +96,13 @@ fn duplicate<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-/// Own types are legal, so that only a likely typo fires. Only tools check it, because a policy would pay for the search.
-pub(crate) static TYPE: Check = Check::new(
-    rule(
-        "job-conventions/condition-type",
-        include_str!("condition-type.md"),
-    )
-    .for_manifests(),
-    #[cfg(feature = "manifests")]
+/// Own types are legal, so that only a likely typo fires.
+pub(crate) static TYPE: Check = only_in_tools(
+    "job-conventions/condition-type",
+    include_str!("condition-type.md"),
     CheckFn::Change(misspelled_type),
-    #[cfg(not(feature = "manifests"))]
-    CheckFn::Manifest,
 );
 
-#[cfg(feature = "manifests")]
 fn misspelled_type<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     const TYPES: [&str; 5] = [
         "Suspended",

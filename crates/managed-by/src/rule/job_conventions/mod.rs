@@ -5,26 +5,32 @@
 //! pays nothing.
 
 pub(crate) mod conditions;
+pub(crate) mod future_time;
+pub(crate) mod indexes_decreased;
 pub(crate) mod succeeded_exceeds_completions;
-#[cfg(feature = "manifests")]
+pub(crate) mod suspended_with_active_pods;
 mod unknown_field;
 
 use crate::decode::Raw;
 use crate::description::{Enforcement, Rule};
 use crate::rule::{Check, CheckFn, Context};
 
-/// In a cluster, the API server drops unknown fields before it calls a policy, so only tools run the check.
-pub(crate) static UNKNOWN_FIELD: Check = Check::new(
-    rule(
-        "job-conventions/unknown-field",
-        include_str!("unknown-field.md"),
-    )
-    .for_manifests(),
-    #[cfg(feature = "manifests")]
+/// In a cluster, the API server drops unknown fields before it calls a policy.
+pub(crate) static UNKNOWN_FIELD: Check = only_in_tools(
+    "job-conventions/unknown-field",
+    include_str!("unknown-field.md"),
     CheckFn::Change(unknown_field::check),
-    #[cfg(not(feature = "manifests"))]
-    CheckFn::Manifest,
 );
+
+/// Creates a rule that the policy doesn't evaluate, because it would grow with the check.
+const fn only_in_tools(id: &'static str, page: &'static str, run: CheckFn) -> Check {
+    let run = if cfg!(feature = "manifests") {
+        run
+    } else {
+        CheckFn::Manifest
+    };
+    Check::new(rule(id, page).for_manifests(), run)
+}
 
 /// Creates a rule about the status of a Job that is off by default.
 const fn rule(id: &'static str, page: &'static str) -> Rule {

@@ -169,6 +169,25 @@ fn common_index(completed: &str, failed: &str, completions: i32) -> Option<i32> 
     }
 }
 
+/// Returns the first index of a list that is not in another one. Skips invalid intervals, and assumes increasing lists.
+pub(crate) fn missing_index(old: &str, new: &str, completions: i32) -> Option<i32> {
+    let valid = |list| Intervals::new(list, completions).filter_map(|(interval, _)| interval.ok());
+    let mut kept = valid(new);
+    let mut next = kept.next();
+    for (mut first, last) in valid(old) {
+        while first <= last {
+            match next {
+                Some((start, end)) if start <= first && first <= end => {
+                    first = end.saturating_add(1);
+                }
+                Some((_, end)) if end < first => next = kept.next(),
+                _ => return Some(first),
+            }
+        }
+    }
+    None
+}
+
 /// Iterator over the intervals of a list, each with its text. Lists can have tens of thousands of intervals, mostly plain digits,
 /// which [`parse_digits_interval`] parses in one pass: this halves the fuel of a status update with 20,000 intervals. Other intervals are
 /// parsed as in upstream.
@@ -291,7 +310,10 @@ fn parse_index(text: &str, completions: i32) -> Result<i32, IntervalError<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Intervals, common_index, parse_interval};
+    use super::{Intervals, common_index, missing_index, parse_interval};
+    use std::collections::BTreeSet;
+
+    use proptest::collection::btree_set;
     use proptest::prelude::proptest;
 
     /// Parses a list like upstream: `strings.Split`, then `parseIndexInterval`.
@@ -314,6 +336,16 @@ mod tests {
         fn small_intervals_are_parsed_like_upstream(list in "([0-9]{1,2}(-[0-9]{1,2})?,?){0,8}", completions in 0..100) {
             let read: Vec<_> = Intervals::new(&list, completions).collect();
             assert_eq!(read, parse_like_upstream(&list, completions));
+        }
+
+        #[test]
+        fn missing_index_returns_the_first(old in btree_set(0..20_i32, 0..20), new in btree_set(0..20_i32, 0..20)) {
+            let list = |indexes: &BTreeSet<i32>| {
+                let numbers: Vec<_> = indexes.iter().map(ToString::to_string).collect();
+                numbers.join(",").replace(",2,3,4,", ",2-4,").replace("7,8,9", "7-9")
+            };
+            let first = old.difference(&new).next().copied();
+            assert_eq!(missing_index(&list(&old), &list(&new), 20), first);
         }
     }
 
