@@ -221,7 +221,7 @@ pub fn write_sample() -> Result<()> {
     write_lines(&directory().join(SAMPLE), &upstream_sample()?)
 }
 
-/// ChangeCounts the outcomes of `cases` generated changes, and returns the first mistakes.
+/// Counts the outcomes of `cases` generated changes, and returns the first mistakes.
 ///
 /// # Errors
 /// If the oracle is not built or stops early.

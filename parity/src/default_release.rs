@@ -5,7 +5,7 @@ use managed_by::{AdmissionRequest, Release, ReleaseSet, Settings, evaluate, revi
 
 use crate::vector::Case;
 
-/// CaseCounts of checked cases.
+/// Counts of checked cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CaseCounts {
     /// All cases.
