@@ -434,7 +434,7 @@ fn examples_of_the_page() {
     let rule = managed_by::queue_rule();
     let docs = rule.documentation();
     for (example, count) in [(docs.accepted, 0), (docs.rejected, 1)] {
-        let request = serde_json::from_str(example.request).unwrap();
+        let request = serde_json::from_str(&example.request()).unwrap();
         let response = library::validate_example(rule, &request, &json!({}));
         assert_eq!((response.allowed, response.warnings.len()), (true, count));
     }

@@ -255,7 +255,7 @@ fn page(rule: &Rule, webhook_calls: Option<&str>) -> Result<String> {
         write!(
             text,
             "\n{title}{with}:\n\n```yaml\n{}```\n",
-            manifests(example.request)?
+            manifests(&example.request())?
         )?;
         if title == "Rejected" {
             let response = match (&response.code, &response.message) {
@@ -274,8 +274,8 @@ fn page(rule: &Rule, webhook_calls: Option<&str>) -> Result<String> {
         }
     }
     // The playground supports neither lookups nor an object of 1 MiB.
-    let is_short = docs.rejected.full_request() == docs.rejected.request;
-    let request: Value = from_str(docs.rejected.request)?;
+    let is_short = docs.rejected.full_request() == docs.rejected.request();
+    let request: Value = from_str(&docs.rejected.request())?;
     if is_short && request["kind"]["kind"] != "Pod" && *rule != *queue_rule() {
         writeln!(
             text,

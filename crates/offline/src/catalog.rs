@@ -164,7 +164,7 @@ pub fn releases_with(rule: &managed_by::Rule) -> ReleaseSet {
 fn example(example: managed_by::Example) -> serde_json::Result<RuleExample> {
     Ok(RuleExample {
         settings: serde_json::from_str(example.settings)?,
-        request: serde_json::from_str(example.request)?,
+        request: serde_json::from_str(&example.request())?,
     })
 }
 

@@ -52,7 +52,7 @@ fn example(example: &Example) -> String {
         "{}" => String::new(),
         settings => format!("With settings `{settings}`:\n\n"),
     };
-    let value: serde_json::Value = serde_json::from_str(example.request).unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_str(&example.request()).unwrap_or_default();
     let json = format!("{value:#}").replace('\n', "\n    ");
     format!("{settings}    {json}\n")
 }

@@ -107,8 +107,8 @@ impl fmt::Display for RuleSource {
 pub struct Example {
     /// Settings, as JSON.
     pub settings: &'static str,
-    /// Admission request, as JSON. `(1 MiB of text)` is a placeholder: see [`Example::full_request`].
-    pub request: &'static str,
+    /// Admission request on the page: see [`Example::request`].
+    pub(crate) on_page: &'static str,
 }
 
 /// Documentation of a rule.

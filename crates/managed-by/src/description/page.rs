@@ -6,9 +6,24 @@ use super::{Documentation, Example};
 const LONG_TEXT: &str = "(1 MiB of text)";
 
 impl Example {
+    /// Returns the admission request, as JSON. `(1 MiB of text)` is a placeholder: see [`Example::full_request`].
+    ///
+    /// Most pages leave out the kind, which is then a Job, and all leave out the operation: an update has an old object.
+    pub fn request(&self) -> String {
+        let has = |member: &str| self.on_page.contains(&format!("\n  \"{member}\":"));
+        let operation = if has("oldObject") { "UPDATE" } else { "CREATE" };
+        let kind = if has("kind") {
+            ""
+        } else {
+            r#""kind": {"group": "batch", "version": "v1", "kind": "Job"},"#
+        };
+        let members = self.on_page.trim_start_matches('{');
+        format!(r#"{{"operation": "{operation}",{kind}{members}"#)
+    }
+
     /// Returns the request with placeholders expanded.
     pub fn full_request(&self) -> String {
-        self.request.replace(LONG_TEXT, &"x".repeat(1 << 20))
+        self.request().replace(LONG_TEXT, &"x".repeat(1 << 20))
     }
 }
 
@@ -49,7 +64,7 @@ const fn example(part: &'static str) -> Example {
             Some((_, rest)) => split_required(rest, "`").0,
             None => "{}",
         },
-        request: split_required(request, "\n```").0,
+        on_page: split_required(request, "\n```").0,
     }
 }
 
