@@ -23,9 +23,11 @@ pub fn embedded_records(document: &[u8]) -> Option<Vec<u8>> {
     let document = document.trim_ascii();
     let element = array_element(document);
     let may_embed = || {
-        let marks = ["audit.k8s.io/", "\"protoPayload\""].into_iter();
-        let mut marks = marks.chain(WATCH_EVENTS).map(str::as_bytes);
-        marks.any(|mark| memchr::memmem::find(document, mark).is_some())
+        let quotes = memchr::memchr_iter(b'"', document);
+        let mut texts = quotes.filter_map(|at| document.get(at.saturating_add(1)..));
+        let marks = ["audit.k8s.io/", "protoPayload"].into_iter();
+        let marks: Vec<_> = marks.chain(WATCH_EVENTS).map(str::as_bytes).collect();
+        texts.any(|text| marks.iter().any(|mark| text.starts_with(mark)))
     };
     if element.is_some_and(<[u8]>::is_empty) {
         return Some(Vec::new());

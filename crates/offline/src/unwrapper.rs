@@ -187,9 +187,13 @@ impl Line {
                 is_stderr: stream == b"stderr",
             };
         }
-        let start = memchr::memmem::find(line, b"{\"").unwrap_or(line.len());
+        let mut braces = memchr::memchr_iter(b'{', line);
+        let start = braces.find(|at| line.get(at.saturating_add(1)) == Some(&b'"'));
         Self {
-            text: line.get(start..).unwrap_or_default().to_owned(),
+            text: line
+                .get(start.unwrap_or(line.len())..)
+                .unwrap_or_default()
+                .to_owned(),
             continues: false,
             is_stderr: false,
         }
