@@ -227,10 +227,9 @@ fn check(site: &Path) -> Result<()> {
             None if file.is_empty() => page.clone(),
             None => readme::resolve(page, file)?,
         };
-        // GitHub serves a page without its extension too. The workflow adds the playground.
-        let html = || ids.get(&format!("{file}.html"));
+        // The workflow adds the playground.
         let is_known = file.starts_with("playground/")
-            || match ids.get(&file).or_else(html) {
+            || match ids.get(&file) {
                 Some(ids) => anchor.is_empty() || ids.contains(anchor),
                 None => site.join(&file).exists(),
             };

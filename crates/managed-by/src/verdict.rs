@@ -301,10 +301,7 @@ pub(crate) fn merge_verdicts(
     verdict
 }
 
-/// URL of the rules' pages: with the id of a rule, it leads to the page.
-const PAGES: &str = "https://managed-by-policy.github.io/managed-by-policy/rules/";
-
-/// Returns a warning with the ids of the upstream rules that denied, the first as a link. Clients show it next to the denial, whose message is
+/// Returns a warning with the ids of the upstream rules that denied. Clients show it next to the denial, whose message is
 /// kube-apiserver's and has no rule ids.
 fn upstream_rules_warning(denials: &[&RuleFinding<'_>]) -> Option<String> {
     let mut ids: Vec<&str> = Vec::new();
@@ -313,7 +310,8 @@ fn upstream_rules_warning(denials: &[&RuleFinding<'_>]) -> Option<String> {
             ids.push(finding.rule().id());
         }
     }
-    let text = || format!("managed-by-policy: see {PAGES}{}", ids.join(", "));
+    let plural = if ids.len() > 1 { "s" } else { "" };
+    let text = || format!("managed-by-policy: see rule{plural} {}", ids.join(", "));
     (!ids.is_empty()).then(|| truncate(text(), MAX_WARNING))
 }
 

@@ -18,7 +18,7 @@ test("review returns a plain object", () => {
     allowed: false,
     code: 422,
     message: 'Job.batch "pi" is invalid: spec.managedBy: Invalid value: "b.io/y": field is immutable',
-    warnings: ["managed-by-policy: see https://managed-by-policy.github.io/managed-by-policy/rules/managed-by/immutable"],
+    warnings: ["managed-by-policy: see rule managed-by/immutable"],
     auditAnnotations: { mode: "Delegated", controller: '"b.io/y"', denied: "managed-by/immutable spec.managedBy" },
     findings: [
       {
