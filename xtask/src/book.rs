@@ -26,11 +26,10 @@ const SITE: &str = "target/book/html";
 const SITE_URL: &str = "https://managed-by-policy.github.io/managed-by-policy/";
 
 /// Pages from other directories than `docs/`, with their paths on the site.
-const OTHER_PAGES: [(&str, &str); 5] = [
+const OTHER_PAGES: [(&str, &str); 4] = [
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("CONTRIBUTING.md", "CONTRIBUTING.md"),
     (".github/SECURITY.md", "SECURITY.md"),
-    (".github/SUPPORT.md", "SUPPORT.md"),
     ("pods/README.md", "pods.md"),
 ];
 
