@@ -69,7 +69,7 @@ func TestProfileReport(t *testing.T) {
 
 func TestAuditLogWithoutOwnRejections(t *testing.T) {
 	event := func(id, code, stage string) string {
-		return `{"stage":"` + stage + `","auditID":"` + id + `","userAgent":"suite","objectRef":{"resource":"jobs","apiGroup":"batch","namespace":"team-a","name":"mine"},"responseStatus":{"code":` + code + `}}`
+		return `{"stage":"` + stage + `","auditID":"` + id + `","verb":"create","userAgent":"suite","objectRef":{"resource":"jobs","apiGroup":"batch","namespace":"team-a","name":"mine"},"responseStatus":{"code":` + code + `}}`
 	}
 	path := write(t, "audit.log", strings.Join([]string{
 		event("1", "200", "ResponseComplete"), event("2", "422", "ResponseComplete"),
@@ -79,7 +79,7 @@ func TestAuditLogWithoutOwnRejections(t *testing.T) {
 	own := &ownRequests{}
 	own.ids.Store("own", nil)
 	records, err := readAuditLog(path, "team-a", own)
-	if err != nil || len(records) != 3 || countAccepted(records) != 1 {
+	if err != nil || len(records) != 3 || countAccepted(records) != 1 || !strings.Contains(string(records[0].line), "own") {
 		t.Errorf("got %d records, %d accepted, %v", len(records), countAccepted(records), err)
 	}
 	if records, err := readAuditLog(path, "team-b", own); err != nil || len(records) != 0 {

@@ -116,27 +116,28 @@ func startWatch(ctx context.Context, client dynamic.Interface, namespace string)
 	}, nil
 }
 
-// readAuditLog returns the audit events of the writes to Jobs in a namespace, without the suite's own requests that were rejected.
+// readAuditLog returns the audit events of the writes to Jobs in a namespace, without the suite's own requests that were rejected. Those that
+// created its Jobs come first: the API server logs a write when its response is sent, and a fast controller may have been rejected by then.
 func readAuditLog(path, namespace string, own *ownRequests) ([]record, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var records []record
+	var created, others []record
 	for lines := bufio.NewReader(file); ; {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			return records, nil
+			return append(created, others...), nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		var event struct {
-			AuditID, Stage string
-			User           struct{ Username string }
-			ObjectRef      struct{ Resource, Subresource, Namespace, Name, APIGroup string }
-			ResponseStatus struct{ Code int }
+			AuditID, Stage, Verb string
+			User                 struct{ Username string }
+			ObjectRef            struct{ Resource, Subresource, Namespace, Name, APIGroup string }
+			ResponseStatus       struct{ Code int }
 		}
 		// Other lines are not about Jobs.
 		object := &event.ObjectRef
@@ -145,7 +146,11 @@ func readAuditLog(path, namespace string, own *ownRequests) ([]record, error) {
 		}
 		_, isOwn := own.ids.Load(event.AuditID)
 		if accepted := event.ResponseStatus.Code < 300; accepted || !isOwn {
-			records = append(records, record{
+			records := &others
+			if isOwn && event.Verb == "create" {
+				records = &created
+			}
+			*records = append(*records, record{
 				object: object.Name, line: bytes.TrimSuffix(line, []byte("\n")), accepted: accepted && event.Stage == "ResponseComplete",
 				user: event.User.Username, isStatus: object.Subresource == "status",
 			})

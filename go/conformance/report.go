@@ -142,7 +142,7 @@ type TestReport struct {
 	// rejected, a Job is unfinished, or a finding is not about a denied write.
 	ConformsTo Releases `json:"conformsTo,omitempty"`
 	// Missing lists the ids of the transitions and rules of the profile that no write exercised in a release that has them.
-	Missing  []string  `json:"missing,omitempty"`
+	Missing  []string      `json:"missing,omitempty"`
 	Findings []TestFinding `json:"findings,omitempty"`
 	// Warnings are writes that the API server accepts, although they are probably mistakes. They don't change the result.
 	Warnings []TestFinding `json:"warnings,omitempty"`
