@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use managed_by::kinds;
-use managed_by_testing::chart;
 use managed_by_testing::metadata::Metadata;
-use serde::Deserialize as _;
+use managed_by_testing::{chart, yaml_documents};
 use serde_json::{Value, json};
 
 use crate::support::{GUEST, root};
 
 fn yaml(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(root(file)).unwrap();
-    let documents = serde_yaml_ng::Deserializer::from_str(&text);
-    documents.map(|d| Value::deserialize(d).unwrap()).collect()
+    yaml_documents(&text).unwrap()
 }
 
 /// The metadata of the two policies.
@@ -251,8 +249,7 @@ fn rendered_policies_for_all_projects_match_the_kinds() {
     );
     let cel = chart::for_all_projects("cel").unwrap().unwrap();
     let mut selecting = 0;
-    for document in serde_yaml_ng::Deserializer::from_str(&cel) {
-        let policy = Value::deserialize(document).unwrap();
+    for policy in yaml_documents(&cel).unwrap() {
         if let Some(constraints) = policy["spec"].get("matchConstraints") {
             let rules = combinations(&constraints["resourceRules"], &RULE_LISTS);
             assert_eq!(

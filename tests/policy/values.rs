@@ -4,9 +4,8 @@
 use std::{env, fs, thread};
 
 use managed_by_parity::generate::Generator;
-use managed_by_testing::chart;
 use managed_by_testing::library::{settings_error, validate};
-use serde::Deserialize as _;
+use managed_by_testing::{chart, yaml_documents};
 use serde_json::{Value, json};
 
 use crate::support::root;
@@ -20,19 +19,6 @@ const NOISE: [&str; 5] = [
     "does not match pattern",
 ];
 
-fn documents(manifests: &str) -> impl Iterator<Item = Value> {
-    serde_yaml_ng::Deserializer::from_str(manifests)
-        .map(|document| Value::deserialize(document).unwrap())
-}
-
-/// Returns the settings of the policies in rendered manifests.
-fn settings(manifests: &str) -> Vec<Value> {
-    let policies = documents(manifests).filter(|document| document["spec"]["module"].is_string());
-    policies
-        .map(|mut policy| policy["spec"]["settings"].take())
-        .collect()
-}
-
 fn creation(job: &Value, namespace: &str, user: &str) -> Value {
     json!({"uid": "", "operation": "CREATE", "kind": {"group": "batch", "version": "v1", "kind": "Job"}, "namespace": namespace, "object": job,
         "userInfo": {"username": user}})
@@ -42,7 +28,8 @@ fn creation(job: &Value, namespace: &str, user: &str) -> Value {
 fn own_job_problem(manifests: &str, settings: &Value) -> Option<String> {
     // The policy does not check Kubewarden's namespace.
     let is_checked = !manifests.contains("\"team-a\"]");
-    let own = documents(manifests).find(|document| is_checked && document["kind"] == "CronJob")?;
+    let mut documents = yaml_documents(manifests).unwrap().into_iter();
+    let own = documents.find(|document| is_checked && document["kind"] == "CronJob")?;
     let user = "system:serviceaccount:kube-system:cronjob-controller";
     let request = creation(&own["spec"]["jobTemplate"], "team-a", user);
     let response = validate(&request, settings);
@@ -111,7 +98,7 @@ fn helm_accepts_only_valid_settings() {
         let problem = match &rendered {
             Ok(manifests) => {
                 fs::write(directory.join(format!("{seed}-{number}.yml")), manifests).unwrap();
-                let mut policies = settings(manifests).into_iter();
+                let mut policies = chart::settings_in(manifests).unwrap().into_iter();
                 policies.find_map(|settings| {
                     settings_error(&settings)
                         .or_else(|| helm_test_problem(manifests, &settings))

@@ -4,11 +4,10 @@ use std::io::{self, ErrorKind, Write as _};
 use std::process::{Command, Stdio};
 use std::{env, thread};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use serde::Deserialize as _;
+use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::Value;
 
-use crate::root;
+use crate::{root, yaml_documents};
 
 /// Directory of the chart.
 pub const CHART: &str = "charts/managed-by-policy";
@@ -66,13 +65,23 @@ pub fn policy(name: &str) -> Result<Option<Value>> {
 /// # Errors
 /// If the manifest has no policy.
 pub fn policy_in(manifest: &str) -> Result<Value> {
-    for document in serde_yaml_ng::Deserializer::from_str(manifest) {
-        let document = Value::deserialize(document)?;
-        if document.get("kind") == Some(&"ClusterAdmissionPolicy".into()) {
-            return Ok(document);
-        }
-    }
-    bail!("no policy")
+    let is_policy =
+        |document: &Value| document.get("kind") == Some(&"ClusterAdmissionPolicy".into());
+    let policy = yaml_documents(manifest)?.into_iter().find(is_policy);
+    policy.context("no policy")
+}
+
+/// Returns the settings of all policies in a manifest.
+///
+/// # Errors
+/// If the manifest is not YAML.
+pub fn settings_in(manifest: &str) -> Result<Vec<Value>> {
+    let documents = yaml_documents(manifest)?;
+    let specs = documents.iter().filter_map(|document| document.get("spec"));
+    let policies = specs.filter(|spec| spec.get("module").is_some_and(Value::is_string));
+    Ok(policies
+        .filter_map(|spec| spec.get("settings").cloned())
+        .collect())
 }
 
 /// Renders templates of the chart with values in `ci/` and arguments of Helm, both separated by spaces.

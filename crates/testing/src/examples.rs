@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::library::ValidationResponse;
-use crate::{admission, root};
+use crate::{admission, root, yaml_documents};
 
 /// Directories of examples, in the order in which people read them.
 const TOPICS: [&str; 5] = ["field", "status", "cluster-specific", "kinds", "custom"];
@@ -124,8 +124,7 @@ fn settings_file(name: &str) -> PathBuf {
 
 fn read(path: &Path, topic: &str, topic_index: usize) -> Result<ExampleRequest> {
     let text = fs::read_to_string(path)?;
-    let documents = serde_yaml_ng::Deserializer::from_str(&text).map(Value::deserialize);
-    let documents: Vec<_> = documents.collect::<Result<_, _>>()?;
+    let documents = yaml_documents(&text)?;
     let Some((header, objects)) = documents.split_first() else {
         bail!("no header");
     };
@@ -201,15 +200,7 @@ fn groups(header: &Header) -> Vec<String> {
 
 /// Applies a JSON merge patch (RFC 7396).
 pub fn merge_patch(value: &Value, changes: &Value) -> Value {
-    let (Value::Object(members), Value::Object(changes)) = (value, changes) else {
-        return changes.clone();
-    };
-    let mut members = members.clone();
-    for (key, change) in changes {
-        let old = members.remove(key).unwrap_or_default();
-        if !change.is_null() {
-            members.insert(key.clone(), merge_patch(&old, change));
-        }
-    }
-    Value::Object(members)
+    let mut merged = value.clone();
+    json_patch::merge(&mut merged, changes);
+    merged
 }

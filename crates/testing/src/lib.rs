@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde::Deserialize as _;
+use serde_json::Value;
 
 pub mod admission;
 pub mod chart;
@@ -35,6 +37,15 @@ pub fn root(path: impl AsRef<Path>) -> PathBuf {
 /// If the file cannot be read.
 pub fn read(path: &str) -> anyhow::Result<String> {
     fs::read_to_string(root(path)).with_context(|| path.to_owned())
+}
+
+/// Reads the documents of a YAML text.
+///
+/// # Errors
+/// If the text is not YAML.
+pub fn yaml_documents(text: &str) -> anyhow::Result<Vec<Value>> {
+    let documents = serde_yaml_ng::Deserializer::from_str(text).map(Value::deserialize);
+    Ok(documents.collect::<Result<_, _>>()?)
 }
 
 /// JSON Schema of the settings.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
+use managed_by_testing::examples::merge_patch;
 use managed_by_testing::{chart, read, root};
 use serde_json::Value;
 
@@ -100,17 +101,6 @@ fn values_in_command(line: &str) -> String {
     arguments
 }
 
-fn merge(values: &mut Value, more: &Value) {
-    match (values, more) {
-        (Value::Object(values), Value::Object(more)) => {
-            for (key, value) in more {
-                merge(values.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (values, more) => values.clone_from(more),
-    }
-}
-
 /// Fails unless Helm accepts the values, and the policy the settings. Values of a page that need no cluster are complete.
 fn check_values(place: &str, arguments: &str, values: &Value) {
     let is_complete = ["projects", "kubernetesVersion"]
@@ -121,13 +111,9 @@ fn check_values(place: &str, arguments: &str, values: &Value) {
         return;
     };
     let rendered = rendered.unwrap_or_else(|error| panic!("{place}: {error}"));
-    for document in rendered.split("\n---\n") {
-        let document: Value = serde_yaml_ng::from_str(document).unwrap();
-        if document["spec"]["module"].is_string() {
-            let settings = document["spec"]["settings"].to_string();
-            let checked = run(&["settings", "check", "-"], settings.as_bytes());
-            assert_eq!(checked.code, 0, "{place}: {}", checked.err);
-        }
+    for settings in chart::settings_in(&rendered).unwrap() {
+        let checked = run(&["settings", "check", "-"], settings.to_string().as_bytes());
+        assert_eq!(checked.code, 0, "{place}: {}", checked.err);
     }
 }
 
@@ -218,7 +204,7 @@ fn blocks_in_the_pages_work() {
                 assert!(keys.get(key).is_some(), "no test runs {place}");
             }
             complete += usize::from(new.get("kubernetesVersion").is_some());
-            merge(&mut values, &new);
+            values = merge_patch(&values, &new);
             check_values(&place, "", &values);
         }
         assert_eq!(count, examples(page).unwrap_or(0), "{page}");
