@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,13 +17,16 @@ import (
 )
 
 // ChangeResult contains all errors on a change from one manifest of a Job to another one. Invalid is the reason why the old manifest
-// cannot be stored. An error without a field means that kubectl or the decoder rejects the new manifest.
+// cannot be stored. An error without a field means that kubectl or the decoder rejects the new manifest. FirstApply are the errors if
+// kubectl did not apply the old manifest.
 type ChangeResult struct {
-	Name    string        `json:"name"`
-	Invalid string        `json:"invalid,omitempty"`
-	Apply   []ChangeError `json:"apply"`
-	Replace []ChangeError `json:"replace"`
-	Panic   string        `json:"panic,omitempty"`
+	Name       string          `json:"name"`
+	Invalid    string          `json:"invalid,omitempty"`
+	Stored     json.RawMessage `json:"stored,omitempty"`
+	Apply      []ChangeError   `json:"apply"`
+	FirstApply []ChangeError   `json:"firstApply"`
+	Replace    []ChangeError   `json:"replace"`
+	Panic      string          `json:"panic,omitempty"`
 }
 
 // ChangeError is the complete text of an error on a field.
@@ -42,20 +46,27 @@ var structs = map[string]bool{
 // changeResult stores the old manifest, applies the new one as kubectl does, and also replaces the old manifest by the new one without
 // what kube-apiserver generates.
 func changeResult(c *Case) (r *ChangeResult) {
-	r = &ChangeResult{Name: c.Name, Apply: []ChangeError{}, Replace: []ChangeError{}}
+	r = &ChangeResult{Name: c.Name, Apply: []ChangeError{}, FirstApply: []ChangeError{}, Replace: []ChangeError{}}
 	defer recordPanic(&r.Panic)
 	stored, err := storedObject(c.OldObject)
 	if err != nil {
 		r.Invalid = err.Error()
 		return r
 	}
-	object, err := patched(c, stored)
+	r.Stored, err = runtime.Encode(legacyscheme.Codecs.LegacyCodec(batchv1.SchemeGroupVersion), stored)
 	if err != nil {
-		r.Apply = append(r.Apply, ChangeError{Error: err.Error()})
-	} else {
-		r.Apply = fieldErrors(update(context.Background(), job.Strategy, object, stored.DeepCopyObject()))
+		r.Invalid = err.Error()
+		return r
 	}
-	object, err = decode(c.Object)
+	apply := func(applied []byte) []ChangeError {
+		object, err := patched(applied, c.Object, r.Stored)
+		if err != nil {
+			return []ChangeError{{Error: err.Error()}}
+		}
+		return fieldErrors(update(context.Background(), job.Strategy, object, stored.DeepCopyObject()))
+	}
+	r.Apply, r.FirstApply = apply(c.OldObject), apply(nil)
+	object, err := decode(c.Object)
 	if err != nil {
 		r.Replace = append(r.Replace, ChangeError{Error: err.Error()})
 		return r
@@ -65,7 +76,10 @@ func changeResult(c *Case) (r *ChangeResult) {
 		r.Invalid = err.Error()
 		return r
 	}
-	// Without a generated selector, there are other errors.
+	// The stored object lacks the fields of disabled features. Without a generated selector, there are other errors.
+	spec := stored.(*batch.Job).Spec
+	spec.Selector, spec.Template.Labels = old.(*batch.Job).Spec.Selector, old.(*batch.Job).Spec.Template.Labels
+	old.(*batch.Job).Spec = spec
 	var changes field.ErrorList
 	for _, e := range update(context.Background(), job.Strategy, object, old) {
 		if e.Detail == "field is immutable" || strings.HasPrefix(e.Detail, "can only be modified in tandem") {
@@ -87,21 +101,17 @@ func storedObject(manifest []byte) (runtime.Object, error) {
 	return object, create(context.Background(), job.Strategy, object).ToAggregate()
 }
 
-// patched returns what kube-apiserver makes of kubectl's patch.
-func patched(c *Case, stored runtime.Object) (runtime.Object, error) {
+// patched returns what kube-apiserver makes of kubectl's patch of the stored object.
+func patched(applied, manifest, stored []byte) (runtime.Object, error) {
 	schema, err := strategicpatch.NewPatchMetaFromStruct(batchv1.Job{})
 	if err != nil {
 		return nil, err
 	}
-	current, err := runtime.Encode(legacyscheme.Codecs.LegacyCodec(batchv1.SchemeGroupVersion), stored)
+	patch, err := strategicpatch.CreateThreeWayMergePatch(applied, manifest, stored, schema, true)
 	if err != nil {
 		return nil, err
 	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(c.OldObject, c.Object, current, schema, true)
-	if err != nil {
-		return nil, err
-	}
-	text, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, patch, schema)
+	text, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(stored, patch, schema)
 	if err != nil {
 		return nil, err
 	}

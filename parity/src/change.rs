@@ -5,13 +5,15 @@ use std::fmt;
 use anyhow::{Context as _, Result};
 use managed_by::{AdmissionRequest, Enforcement, Release, Settings, evaluate};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::generate::Generator;
+use crate::generate::{Generator, set_member};
 use crate::oracle;
 use crate::vector::{Case, FieldError, directory, read_lines, write_lines};
 
 /// Upstream's errors on a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChangeResult {
     pub name: String,
     /// Reason why the old manifest cannot be stored.
@@ -19,8 +21,14 @@ pub struct ChangeResult {
     pub invalid: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     panic: String,
+    /// The stored object, which is not in the sample.
+    #[serde(default, skip_serializing)]
+    stored: Value,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     apply: Vec<FieldError>,
+    /// Errors if kubectl did not apply the old manifest.
+    #[serde(default, skip_serializing)]
+    first_apply: Vec<FieldError>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     replace: Vec<FieldError>,
 }
@@ -110,8 +118,9 @@ impl fmt::Display for ChangeResult {
         };
         write!(
             f,
-            "apply: {}; replace: {}",
+            "apply: {}; first apply: {}; replace: {}",
             texts(&self.apply),
+            texts(&self.first_apply),
             texts(&self.replace)
         )
     }
@@ -120,6 +129,39 @@ impl fmt::Display for ChangeResult {
 impl ChangeResult {
     /// Judges the library's result for one release.
     pub fn judge(&self, case: &Case, release: Release) -> ChangeOutcome {
+        self.judge_by(case, release, [&self.apply, &self.replace])
+    }
+
+    /// Judges the library's result for one release if the old manifest is the stored object, which kubectl applied or another client
+    /// created.
+    fn judge_stored(&self, case: &Case, release: Release) -> [ChangeOutcome; 2] {
+        let mut created = case.clone();
+        created.old_object = Some(self.stored.clone());
+        let mut applied = created.clone();
+        let metadata = applied
+            .old_object
+            .as_mut()
+            .and_then(|stored| stored.get_mut("metadata"));
+        if let (Some(metadata), Some(manifest)) = (metadata, &case.old_object) {
+            let annotation = "kubectl.kubernetes.io/last-applied-configuration";
+            set_member(
+                metadata,
+                "annotations",
+                json!({annotation: manifest.to_string()}),
+            );
+        }
+        [
+            self.judge_by(&applied, release, [&self.apply, &self.replace]),
+            self.judge_by(&created, release, [&self.first_apply, &self.replace]),
+        ]
+    }
+
+    fn judge_by(
+        &self,
+        case: &Case,
+        release: Release,
+        results: [&Vec<FieldError>; 2],
+    ) -> ChangeOutcome {
         // kubectl applies no change at all if an element of a list lacks its key.
         let mut texts = self.apply.iter().map(|error| &error.error);
         let is_invalid = !self.invalid.is_empty() || !self.panic.is_empty();
@@ -127,7 +169,7 @@ impl ChangeResult {
             return ChangeOutcome::Invalid;
         }
         let (errors, unchecked) = library_result(case, release);
-        let denies = |results: &Vec<FieldError>| {
+        let denies = |results: &&Vec<FieldError>| {
             // kubectl or the decoder rejects the manifest, before its fields are compared.
             let is_rejected = results.iter().any(|error| error.field.is_empty());
             is_rejected
@@ -135,12 +177,13 @@ impl ChangeResult {
                     .iter()
                     .all(|error| results.iter().any(|result| result.error == *error))
         };
-        let is_accepted = self.apply.is_empty() && self.replace.is_empty();
         match (errors.is_empty(), unchecked.is_empty()) {
-            (false, _) if denies(&self.apply) && denies(&self.replace) => ChangeOutcome::Denied,
+            (false, _) if results.iter().all(denies) => ChangeOutcome::Denied,
             (false, _) => ChangeOutcome::FalseDenial,
             (true, false) => ChangeOutcome::Unchecked,
-            (true, true) if is_accepted => ChangeOutcome::Accepted,
+            (true, true) if results.iter().all(|errors| errors.is_empty()) => {
+                ChangeOutcome::Accepted
+            }
             (true, true) => ChangeOutcome::FalseGreen,
         }
     }
@@ -221,20 +264,24 @@ pub fn write_sample() -> Result<()> {
     write_lines(&directory().join(SAMPLE), &upstream_sample()?)
 }
 
-/// Counts the outcomes of `cases` generated changes, and returns the first mistakes.
+/// Counts the outcomes of `cases` generated changes to manifests: from other ones, from objects that kubectl applied, and from objects
+/// that another client created. Returns the first mistakes too.
 ///
 /// # Errors
 /// If the oracle is not built or stops early.
-pub fn run(release: Release, cases: u64, seed: u64) -> Result<(ChangeCounts, Vec<Mistake>)> {
-    let mut counts = ChangeCounts::default();
+pub fn run(release: Release, cases: u64, seed: u64) -> Result<([ChangeCounts; 3], Vec<Mistake>)> {
+    let mut counts = [ChangeCounts::default(); 3];
     let mut mistakes = Vec::new();
     let mut generator = Generator::new(seed);
     let generated = (0..cases).map(move |number| generator.change(number));
     oracle::each_line(release, generated, |case, result: ChangeResult| {
-        let outcome = result.judge(&case, release);
-        counts.add(outcome);
-        if outcome >= ChangeOutcome::FalseGreen && mistakes.len() < MOST_MISTAKES {
-            mistakes.push((case, result, outcome));
+        let [applied, created] = result.judge_stored(&case, release);
+        let outcomes = [result.judge(&case, release), applied, created];
+        for (counts, outcome) in counts.iter_mut().zip(outcomes) {
+            counts.add(outcome);
+            if outcome >= ChangeOutcome::FalseGreen && mistakes.len() < MOST_MISTAKES {
+                mistakes.push((case.clone(), result.clone(), outcome));
+            }
         }
         Ok(())
     })?;

@@ -127,11 +127,20 @@ fn compare_changes(cases: u64, seed: u64, releases: &[Release]) -> Result<String
     let mut mistakes = 0_u64;
     for &release in releases {
         let (counts, found) = change::run(release, cases, seed)?;
-        println!("{release}: {counts}");
-        mistakes = mistakes.saturating_add(counts.mistakes());
+        for (of, counts) in ["manifests", "applied objects", "created objects"]
+            .iter()
+            .zip(counts)
+        {
+            println!("{release}, {of}: {counts}");
+            mistakes = mistakes.saturating_add(counts.mistakes());
+        }
         for (case, result, outcome) in found {
             let library = change::library_result(&case, release);
-            println!("{outcome:?}: {}\n  {result}\n  {library:?}", case.name);
+            let manifests = serde_json::to_string(&case)?;
+            println!(
+                "{outcome:?}: {}\n  {result}\n  {library:?}\n  {manifests}",
+                case.name
+            );
         }
     }
     ensure!(mistakes == 0, "{mistakes} mistakes");

@@ -430,7 +430,7 @@ impl Generator {
     }
 }
 
-fn set_member(object: &mut Value, key: &str, value: Value) {
+pub(crate) fn set_member(object: &mut Value, key: &str, value: Value) {
     if let Some(object) = object.as_object_mut() {
         object.insert(key.to_owned(), value);
     }

@@ -42,6 +42,21 @@ const DIRECTIVES: [(&str, &str); 6] = [
     ("spec", "tolerations"),
 ];
 
+/// Fields that [`compare`] compares.
+const IMMUTABLE_FIELDS: [&str; 7] = [
+    "completions",
+    "selector",
+    "template",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "successPolicy",
+];
+
+/// Annotation with the manifest that `kubectl apply` applied last.
+const LAST_APPLIED: &str =
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+
 /// Default of `completionMode`.
 const NON_INDEXED: &str = "NonIndexed";
 
@@ -81,6 +96,12 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
         new: new.get_mut("spec").map(Value::take).unwrap_or_default(),
         found: Comparison::default(),
     };
+    if manifests.is_old_stored {
+        manifests.ignore_generated();
+        if let Some(applied) = last_applied(&old) {
+            manifests.use_applied(applied);
+        }
+    }
     manifests.check_completions();
     manifests.check_selector();
     let release = context.release;
@@ -206,6 +227,51 @@ impl Manifests {
         }
     }
 
+    /// Ignores the selector and the labels that kube-apiserver generated in the stored object, and that the new manifest lacks.
+    fn ignore_generated(&mut self) {
+        let new = |pointer| self.new.pointer(pointer);
+        let is_manual = |spec: &Value| spec.get("manualSelector").is_some_and(|is| *is != false);
+        let is_generated = |selector: &Value| {
+            let labels = selector.get("matchLabels").and_then(Value::as_object);
+            let mut keys = labels.into_iter().flat_map(Map::keys);
+            selector.get("matchExpressions").is_none()
+                && keys.all(|key| GENERATED_LABELS.contains(&&**key))
+        };
+        let ignores_selector = new("/selector").is_none()
+            && ![&self.old, &self.new].into_iter().any(is_manual)
+            && self.old.get("selector").is_some_and(is_generated);
+        let is_missing = |key: &&str| {
+            new("/template/metadata/labels").is_none_or(|labels| labels.get(*key).is_none())
+        };
+        let missing = GENERATED_LABELS
+            .into_iter()
+            .filter(is_missing)
+            .collect::<Vec<_>>();
+        if let Some(old) = self.old.as_object_mut().filter(|_| ignores_selector) {
+            old.remove("selector");
+            old.remove("manualSelector");
+        }
+        if let Some(Value::Object(labels)) = self.old.pointer_mut("/template/metadata/labels") {
+            labels.retain(|key, _| !missing.contains(&&**key));
+        }
+    }
+
+    /// Compares with the manifest that kubectl applied before, if the stored object is what kube-apiserver makes of it.
+    fn use_applied(&mut self, applied: Value) {
+        let mut stored = Self {
+            is_old_stored: false,
+            oldest: self.oldest,
+            old: applied,
+            new: self.old.clone(),
+            found: Comparison::default(),
+        };
+        let is_from_applied = IMMUTABLE_FIELDS.iter().all(|name| !stored.differs(name));
+        if is_from_applied && stored.found.undecided.is_empty() {
+            self.old = stored.old;
+            self.is_old_stored = false;
+        }
+    }
+
     /// Checks the selector, which kube-apiserver generates unless `manualSelector` is set.
     fn check_selector(&mut self) {
         let added = self.new.get("selector").cloned();
@@ -307,15 +373,8 @@ impl Manifests {
             let value = new.get(name).filter(|value| !value.is_null());
             let count = value.map_or(Some(0), Value::as_i64);
             let limit = match &**name {
-                "completions"
-                | "selector"
-                | "template"
-                | "completionMode"
-                | "podFailurePolicy"
-                | "backoffLimitPerIndex"
-                | "successPolicy"
-                | "managedBy"
-                | "suspend" => continue,
+                "managedBy" | "suspend" => continue,
+                name if IMMUTABLE_FIELDS.contains(&name) => continue,
                 "activeDeadlineSeconds" | "backoffLimit" | "ttlSecondsAfterFinished" => {
                     i64::from(i32::MAX)
                 }
@@ -389,7 +448,11 @@ impl Manifests {
             return false;
         }
         if let Some(of) = of.strip_prefix('*') {
-            return self.compare(of, path, old, new) || old.is_some() != new.is_some();
+            let before = self.found.undecided.len();
+            let differs = self.compare(of, path, old, new);
+            // Without an undecided field, kube-apiserver may drop its parent.
+            let may_be_dropped = self.found.undecided.len() > before;
+            return differs || !may_be_dropped && old.is_some() != new.is_some();
         }
         if let Some(of) = of.strip_prefix('[') {
             let (Some(old), Some(new)) = (array(old), array(new)) else {
@@ -438,9 +501,7 @@ impl Manifests {
 
     /// Compares an entry of a map.
     fn entry(&mut self, of: &str, path: &str, key: &str, [old, new]: [Option<&Value>; 2]) -> bool {
-        if is_same(old, new)
-            || self.is_old_stored && new.is_none() && GENERATED_LABELS.contains(&key)
-        {
+        if is_same(old, new) {
             return false;
         }
         let is_null = |value: Option<&Value>| value.is_some_and(Value::is_null);
@@ -492,6 +553,13 @@ fn array(value: Option<&Value>) -> Option<&[Value]> {
 /// Returns the members of an object, which may be missing.
 fn members(value: Option<&Value>) -> Option<Map<String, Value>> {
     value.map_or_else(|| Some(Map::new()), |value| value.as_object().cloned())
+}
+
+/// Returns the spec of the manifest that `kubectl apply` applied last.
+fn last_applied(job: &Value) -> Option<Value> {
+    let manifest = job.pointer(LAST_APPLIED)?.as_str()?;
+    let mut manifest: Value = serde_json::from_str(manifest).ok()?;
+    manifest.get_mut("spec").map(Value::take)
 }
 
 fn count(spec: &Value, name: &str) -> Option<i64> {
