@@ -209,7 +209,7 @@ release-text: # Write the changelog section for TAG, and the SBOM of the sources
 # Suites that `make e2e` runs by default. `soak` is excluded because it runs for at least ten minutes.
 E2E_SUITES := chart kwctl server users tenant tenant-cel outages outages-1.30 outages-1.37 outages-cel cel cel-1.30 cel-1.37 cel-static dropped-field jobs resume resume-gate-off resume-1.30 multikueue conformance status queues kubewarden kubewarden-helm kubewarden-multikueue kubewarden-helm-1.30 kubewarden-helm-1.37
 ONLY ?= $(E2E_SUITES)
-.PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible rust-controller-test publish-check
+.PHONY: e2e e2e-kind bench-server check-dependencies verify-reproducible publish-check
 e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target/expected.ndjson target/examples ## Test with kwctl, PolicyServer and clusters: the suites in ONLY, tests that match FILTER (e2e/README.md)
 	@e2e/run $(ONLY)
 
@@ -218,9 +218,6 @@ e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside
 
 bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy and PEERS (e2e/bench.py), and update docs/explanation/comparison.md
 	@python3 e2e/bench.py
-
-rust-controller-test: setup # Test the example controller against every release (separate workspace)
-	CARGO_PROFILE_DEV_DEBUG=0 cargo test --quiet --manifest-path examples/rust-controller/Cargo.toml
 
 OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37
 publish-check: setup # Check that the crates can be published, and that the library builds with each API version of k8s-openapi

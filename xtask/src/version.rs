@@ -28,7 +28,7 @@ const FILES: [&str; 16] = [
 ];
 
 /// Directories with a lock file that lists packages of this project.
-const LOCKED: [&str; 3] = [".", "examples/rust-controller", "fuzz"];
+const LOCKED: [&str; 2] = [".", "fuzz"];
 
 /// Text on lines with the version of this project. Other projects may have the same version.
 const MARKERS: [&str; 7] = [
