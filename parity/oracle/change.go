@@ -90,15 +90,19 @@ func changeResult(c *Case) (r *ChangeResult) {
 	return r
 }
 
-// storedObject returns the stored object of a manifest.
+// storedObject returns the stored object of a manifest, with the status that the manifest shows.
 func storedObject(manifest []byte) (runtime.Object, error) {
 	object, _, err := strict.Decode(manifest, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	object.(*batch.Job).UID = types.UID("705ab4f5-6393-11e8-b7cc-42010a800002")
-	object.(*batch.Job).ResourceVersion = "7"
-	return object, create(context.Background(), job.Strategy, object).ToAggregate()
+	stored := object.(*batch.Job)
+	stored.UID = types.UID("705ab4f5-6393-11e8-b7cc-42010a800002")
+	stored.ResourceVersion = "7"
+	status := stored.Status
+	err = create(context.Background(), job.Strategy, stored).ToAggregate()
+	stored.Status = status
+	return stored, err
 }
 
 // patched returns what kube-apiserver makes of kubectl's patch of the stored object.

@@ -40,7 +40,10 @@ pub enum Error {
 /// # Errors
 /// Fails if the runner's annotation is invalid, or the API server rejects the status.
 pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, Error> {
-    let managed_by = job.spec.as_ref().and_then(|spec| spec.managed_by.as_deref());
+    let managed_by = job
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.managed_by.as_deref());
     if managed_by != Some(CONTROLLER_NAME) {
         return Ok(Action::await_change());
     }
@@ -53,9 +56,14 @@ pub async fn reconcile(job: Arc<Job>, context: Arc<Context>) -> Result<Action, E
     if status != job.status {
         // Replace the whole status, with the resource version that was read. A merge patch of `status` would keep a `startTime`
         // that it omits.
-        let jobs: Api<Job> = Api::namespaced(context.client.clone(), &job.namespace().unwrap_or_default());
-        let new = Job { status, ..Job::clone(&job) };
-        jobs.replace_status(&job.name_any(), &PostParams::default(), &new).await?;
+        let jobs: Api<Job> =
+            Api::namespaced(context.client.clone(), &job.namespace().unwrap_or_default());
+        let new = Job {
+            status,
+            ..Job::clone(&job)
+        };
+        jobs.replace_status(&job.name_any(), &PostParams::default(), &new)
+            .await?;
     }
     Ok(Action::await_change())
 }

@@ -45,7 +45,10 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
         ready: Some(progress.ready),
         terminating: Some(progress.terminating),
         // Counters never decrease, even if a new cluster starts at zero.
-        succeeded: progress.succeeded.max(old.succeeded.unwrap_or_default()).into(),
+        succeeded: progress
+            .succeeded
+            .max(old.succeeded.unwrap_or_default())
+            .into(),
         failed: progress.failed.max(old.failed.unwrap_or_default()).into(),
         ..old
     };
@@ -66,7 +69,8 @@ pub fn next(job: &Job, progress: Progress, now: &Time, minor: u32) -> JobStatus 
     let has_failed = status.failed.unwrap_or_default() > backoff_limit;
     let has_succeeded = status.succeeded.unwrap_or_default() >= completions;
     // The announced outcome is final.
-    if is_true(&status, "FailureTarget") || (has_failed && !is_true(&status, "SuccessCriteriaMet")) {
+    if is_true(&status, "FailureTarget") || (has_failed && !is_true(&status, "SuccessCriteriaMet"))
+    {
         set(&mut status, "FailureTarget", "True", now);
         if no_pods {
             set(&mut status, "Failed", "True", now);

@@ -16,7 +16,10 @@ fn job(suspend: bool) -> Job {
         suspend: Some(suspend),
         ..JobSpec::default()
     };
-    Job { spec: Some(spec), ..Job::default() }
+    Job {
+        spec: Some(spec),
+        ..Job::default()
+    }
 }
 
 /// A Job in a cluster of a release, with the current time.
@@ -28,7 +31,11 @@ struct Cluster {
 
 impl Cluster {
     fn new(release: Release, suspend: bool) -> Self {
-        Self { release, job: job(suspend), seconds: 0 }
+        Self {
+            release,
+            job: job(suspend),
+            seconds: 0,
+        }
     }
 
     /// Reconciles with a state of the pods, and asserts that there are no findings.
@@ -36,7 +43,10 @@ impl Cluster {
         self.seconds += 10;
         let now = Time(Timestamp::from_second(self.seconds).unwrap());
         let status = Some(next(&self.job, progress, &now, self.release.minor().into()));
-        let new = Job { status, ..self.job.clone() };
+        let new = Job {
+            status,
+            ..self.job.clone()
+        };
         let findings = JobChecker::new(self.release).status_update(&self.job, &new);
         assert_eq!(findings, [], "{:?}", new.status);
         self.job = new;
@@ -62,7 +72,13 @@ impl Cluster {
 }
 
 fn pods(active: i32, terminating: i32, succeeded: i32, failed: i32) -> Progress {
-    Progress { active, ready: active, terminating, succeeded, failed }
+    Progress {
+        active,
+        ready: active,
+        terminating,
+        succeeded,
+        failed,
+    }
 }
 
 #[test]
@@ -121,9 +137,16 @@ fn resuming_a_job_without_a_status_is_denied_by_1_36_1() {
     for &release in Release::ALL {
         let mut cluster = Cluster::new(release, true);
         let findings = cluster.set_suspend(false, "a");
-        let found: Vec<_> = findings.iter().map(|f| (f.rule.id(), f.enforcement)).collect();
+        let found: Vec<_> = findings
+            .iter()
+            .map(|f| (f.rule.id(), f.enforcement))
+            .collect();
         let expected = [("job-spec/scheduling-directives", Enforcement::Deny)];
-        let expected = if release == Release::V1_36_1 { &expected[..] } else { &[] };
+        let expected = if release == Release::V1_36_1 {
+            &expected[..]
+        } else {
+            &[]
+        };
         assert_eq!(found, expected, "{release}");
     }
 }

@@ -93,7 +93,10 @@ impl Generator {
         if self.one_in(4) {
             std::mem::swap(&mut old, &mut new);
         }
-        let manifest = |spec: Value| {
+        let started = json!({"startTime": "2026-01-01T00:00:00Z", "active": 1});
+        let suspended = json!({"conditions": [{"type": "Suspended", "status": "True"}]});
+        let status = self.pick(&[&json!({}), &started, &suspended]).clone();
+        let manifest = |spec: Value, status: Option<Value>| {
             let mut job = job();
             set_member(
                 &mut job,
@@ -101,12 +104,15 @@ impl Generator {
                 json!({"name": "pi", "namespace": "default"}),
             );
             set_member(&mut job, "spec", spec);
+            if let Some(status) = status {
+                set_member(&mut job, "status", status);
+            }
             job
         };
         let case = update(
             format!("change {number}:{description}"),
-            manifest(old),
-            manifest(new),
+            manifest(old, self.one_in(4).then_some(status)),
+            manifest(new, None),
         );
         Case {
             operation: "APPLY".to_owned(),

@@ -85,27 +85,39 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
     // A queue suspends the Job when it is created.
     let may_be_suspended = !is_stored(&old) && (is_queued(&old) || is_queued(&new));
     let is_status_known = is_status_known(&old);
+    let spec = old.get_mut("spec").map(Value::take).unwrap_or_default();
     let mut manifests = Manifests {
+        applied: if is_stored(&old) {
+            last_applied(&old)
+        } else {
+            spec.clone()
+        },
         is_old_stored: is_stored(&old),
         // Without a release, the oldest one decides whether a field is known.
         oldest: context
             .settings
             .kubernetes_version()
             .unwrap_or(Release::V1_30),
-        old: old.get_mut("spec").map(Value::take).unwrap_or_default(),
+        old: spec,
         new: new.get_mut("spec").map(Value::take).unwrap_or_default(),
         found: Comparison::default(),
     };
     if manifests.is_old_stored {
-        manifests.ignore_generated();
-        if let Some(applied) = last_applied(&old) {
-            manifests.use_applied(applied);
+        manifests.ignore_generated_selector();
+        manifests.ignore_generated_labels();
+        if manifests.is_stored_from_applied() {
+            manifests.is_old_stored = false;
+            manifests.old = manifests.applied.clone();
         }
     }
     manifests.check_completions();
     manifests.check_selector();
     let release = context.release;
     match SuspendedJobUpdate::from_change(context.change) {
+        // `job-spec/scheduling-directives` leaves stored objects to this rule.
+        Some(job) if is_stored(&old) && !job.may_change(release) => {
+            manifests.check("template", TEMPLATE, BadValue::Omitted);
+        }
         Some(job) => {
             let may_change = is_status_known.then(|| job.may_change(release));
             manifests.check_suspended_template(release, may_change);
@@ -139,6 +151,8 @@ struct Manifests {
     oldest: Release,
     old: Value,
     new: Value,
+    /// What kubectl applied before, as far as it is known: an apply deletes the parts of it that the new manifest omits.
+    applied: Value,
     found: Comparison,
 }
 
@@ -227,9 +241,9 @@ impl Manifests {
         }
     }
 
-    /// Ignores the selector and the labels that kube-apiserver generated in the stored object, and that the new manifest lacks.
-    fn ignore_generated(&mut self) {
-        let new = |pointer| self.new.pointer(pointer);
+    /// Ignores the selector of the stored object if kube-apiserver generated it.
+    fn ignore_generated_selector(&mut self) {
+        let selects = |spec: &Value| spec.get("selector").is_some();
         let is_manual = |spec: &Value| spec.get("manualSelector").is_some_and(|is| *is != false);
         let is_generated = |selector: &Value| {
             let labels = selector.get("matchLabels").and_then(Value::as_object);
@@ -237,39 +251,38 @@ impl Manifests {
             selector.get("matchExpressions").is_none()
                 && keys.all(|key| GENERATED_LABELS.contains(&&**key))
         };
-        let ignores_selector = new("/selector").is_none()
+        if ![&self.applied, &self.new].into_iter().any(selects)
             && ![&self.old, &self.new].into_iter().any(is_manual)
-            && self.old.get("selector").is_some_and(is_generated);
-        let is_missing = |key: &&str| {
-            new("/template/metadata/labels").is_none_or(|labels| labels.get(*key).is_none())
-        };
-        let missing = GENERATED_LABELS
-            .into_iter()
-            .filter(is_missing)
-            .collect::<Vec<_>>();
-        if let Some(old) = self.old.as_object_mut().filter(|_| ignores_selector) {
+            && self.old.get("selector").is_some_and(is_generated)
+            && let Some(old) = self.old.as_object_mut()
+        {
             old.remove("selector");
             old.remove("manualSelector");
         }
+    }
+
+    /// Ignores the labels that kube-apiserver generated in the stored object, and that the new manifest lacks.
+    fn ignore_generated_labels(&mut self) {
+        let new = self.new.pointer("/template/metadata/labels");
+        let has = |key: &String| new.is_some_and(|labels| labels.get(key).is_some());
         if let Some(Value::Object(labels)) = self.old.pointer_mut("/template/metadata/labels") {
-            labels.retain(|key, _| !missing.contains(&&**key));
+            labels.retain(|key, _| !GENERATED_LABELS.contains(&&**key) || has(key));
         }
     }
 
-    /// Compares with the manifest that kubectl applied before, if the stored object is what kube-apiserver makes of it.
-    fn use_applied(&mut self, applied: Value) {
+    /// Returns true if the stored object is what kube-apiserver makes of the manifest that kubectl applied.
+    fn is_stored_from_applied(&self) -> bool {
         let mut stored = Self {
             is_old_stored: false,
             oldest: self.oldest,
-            old: applied,
+            old: self.applied.clone(),
             new: self.old.clone(),
+            applied: Value::Null,
             found: Comparison::default(),
         };
-        let is_from_applied = IMMUTABLE_FIELDS.iter().all(|name| !stored.differs(name));
-        if is_from_applied && stored.found.undecided.is_empty() {
-            self.old = stored.old;
-            self.is_old_stored = false;
-        }
+        !self.applied.is_null()
+            && IMMUTABLE_FIELDS.iter().all(|name| !stored.differs(name))
+            && stored.found.undecided.is_empty()
     }
 
     /// Checks the selector, which kube-apiserver generates unless `manualSelector` is set.
@@ -350,9 +363,9 @@ impl Manifests {
             .errors
             .iter()
             .any(|error| error.path().starts_with(TEMPLATE));
-        let deletes = |pointer| match (self.old.pointer(pointer), self.new.pointer(pointer)) {
-            (_, Some(new)) => new.is_null(),
-            (old, None) => old.is_some() && !self.is_old_stored,
+        let deletes = |pointer| match self.new.pointer(pointer) {
+            Some(new) => new.is_null(),
+            None => self.applied.pointer(pointer).is_some(),
         };
         if !is_denied
             && ["/template/metadata", "/template/metadata/labels"]
@@ -555,11 +568,12 @@ fn members(value: Option<&Value>) -> Option<Map<String, Value>> {
     value.map_or_else(|| Some(Map::new()), |value| value.as_object().cloned())
 }
 
-/// Returns the spec of the manifest that `kubectl apply` applied last.
-fn last_applied(job: &Value) -> Option<Value> {
-    let manifest = job.pointer(LAST_APPLIED)?.as_str()?;
-    let mut manifest: Value = serde_json::from_str(manifest).ok()?;
-    manifest.get_mut("spec").map(Value::take)
+/// Returns the spec of the manifest that `kubectl apply` applied last, or null.
+fn last_applied(job: &Value) -> Value {
+    let text = job.pointer(LAST_APPLIED).and_then(Value::as_str);
+    let manifest = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let spec = manifest.and_then(|mut manifest| Some(manifest.get_mut("spec")?.take()));
+    spec.unwrap_or_default()
 }
 
 fn count(spec: &Value, name: &str) -> Option<i64> {
@@ -581,7 +595,7 @@ pub(crate) fn is_status_known(manifest: &Value) -> bool {
 }
 
 /// Returns true if a manifest is a stored object, as `kubectl get` prints it.
-fn is_stored(manifest: &Value) -> bool {
+pub(crate) fn is_stored(manifest: &Value) -> bool {
     let metadata = manifest.get("metadata");
     let has = |field: &str| metadata.is_some_and(|metadata| metadata.get(field).is_some());
     has("uid") || has("resourceVersion") || has("creationTimestamp")

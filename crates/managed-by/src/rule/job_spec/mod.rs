@@ -74,14 +74,30 @@ impl<'a> SuspendedJobUpdate<'a> {
     }
 }
 
+/// Returns true if the request compares manifests, and the old one is so.
+#[cfg(feature = "manifests")]
+fn compares_manifest(context: &Context<'_>, is_so: fn(&serde_json::Value) -> bool) -> bool {
+    let manifests = context.request.source.manifests();
+    let old = manifests.and_then(|manifests| manifests.old);
+    old.is_some_and(|old| is_so(&serde_json::from_str(old).unwrap_or_default()))
+}
+
+/// Returns true if the old manifest is a stored object, of which the new one may omit what an apply keeps. Then `job-spec/immutable-field`
+/// decides.
+#[cfg(feature = "manifests")]
+fn compares_stored(context: &Context<'_>) -> bool {
+    compares_manifest(context, immutable_field::is_stored)
+}
+
 /// Returns true if the request compares manifests without the status of the stored Job.
 #[cfg(feature = "manifests")]
 fn lacks_status(context: &Context<'_>) -> bool {
-    let manifests = context.request.source.manifests();
-    let old = manifests.and_then(|manifests| manifests.old);
-    old.is_some_and(|old| {
-        !immutable_field::is_status_known(&serde_json::from_str(old).unwrap_or_default())
-    })
+    compares_manifest(context, |old| !immutable_field::is_status_known(old))
+}
+
+#[cfg(not(feature = "manifests"))]
+const fn compares_stored(_: &Context<'_>) -> bool {
+    false
 }
 
 #[cfg(not(feature = "manifests"))]
@@ -97,6 +113,9 @@ fn check<'a>(context: &Context<'a>, findings: &mut Findings<'a>) {
     let Some(job) = job.filter(SuspendedJobUpdate::changes_template) else {
         return;
     };
+    if compares_stored(context) {
+        return;
+    }
     let release = context.release;
     let (new, old) = (job.new.spec.template, job.old.spec.template);
     let immutable = |path: &'static str, detail: &'static str| {
