@@ -114,8 +114,8 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
     manifests.check_selector();
     let release = context.release;
     match SuspendedJobUpdate::from_change(context.change) {
-        // `job-spec/scheduling-directives` leaves stored objects to this rule.
-        Some(job) if is_stored(&old) && !job.may_change(release) => {
+        // `job-spec/scheduling-directives` leaves manifests for stored objects to this rule.
+        Some(job) if is_stored(&old) && !is_stored(&new) && !job.may_change(release) => {
             manifests.check("template", TEMPLATE, BadValue::Omitted);
         }
         Some(job) => {

@@ -74,25 +74,27 @@ impl<'a> SuspendedJobUpdate<'a> {
     }
 }
 
-/// Returns true if the request compares manifests, and the old one is so.
-#[cfg(feature = "manifests")]
-fn compares_manifest(context: &Context<'_>, is_so: fn(&serde_json::Value) -> bool) -> bool {
-    let manifests = context.request.source.manifests();
-    let old = manifests.and_then(|manifests| manifests.old);
-    old.is_some_and(|old| is_so(&serde_json::from_str(old).unwrap_or_default()))
-}
-
-/// Returns true if the old manifest is a stored object, of which the new one may omit what an apply keeps. Then `job-spec/immutable-field`
-/// decides.
+/// Returns true if the request compares a stored object with a manifest, which may omit what an apply keeps. Then
+/// `job-spec/immutable-field` decides.
 #[cfg(feature = "manifests")]
 fn compares_stored(context: &Context<'_>) -> bool {
-    compares_manifest(context, immutable_field::is_stored)
+    let is_stored =
+        |text| immutable_field::is_stored(&serde_json::from_str(text).unwrap_or_default());
+    context
+        .request
+        .source
+        .manifests()
+        .is_some_and(|texts| texts.old.is_some_and(is_stored) && !is_stored(texts.object))
 }
 
 /// Returns true if the request compares manifests without the status of the stored Job.
 #[cfg(feature = "manifests")]
 fn lacks_status(context: &Context<'_>) -> bool {
-    compares_manifest(context, |old| !immutable_field::is_status_known(old))
+    let manifests = context.request.source.manifests();
+    let old = manifests.and_then(|manifests| manifests.old);
+    old.is_some_and(|old| {
+        !immutable_field::is_status_known(&serde_json::from_str(old).unwrap_or_default())
+    })
 }
 
 #[cfg(not(feature = "manifests"))]
