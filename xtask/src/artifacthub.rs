@@ -22,9 +22,6 @@ const TEXTS: [(&str, &str); 6] = [
 ];
 
 /// Generates `artifacthub-pkg.yml` for each policy.
-///
-/// # Errors
-/// If a file cannot be read, or the metadata lacks an annotation that Artifact Hub shows.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let package = |[metadata, questions, package]: &[&str; 3]| {
         // `policy-metadata.yml` is partly generated too.

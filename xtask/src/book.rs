@@ -34,9 +34,6 @@ const OTHER_PAGES: [(&str, &str); 4] = [
 ];
 
 /// Writes the sources, builds the site with mdBook, and checks its links.
-///
-/// # Errors
-/// If a link does not lead anywhere, a page cannot be generated, or mdBook fails.
 pub(crate) fn build(mdbook: &Path, webhook_calls: &str) -> Result<()> {
     let pages = pages(webhook_calls, cli_help()?)?;
     let _ = fs::remove_dir_all(root("target/book"));
@@ -194,9 +191,6 @@ fn site_link(targets: &BTreeMap<&str, &str>, from: &str, file: &str) -> Option<S
 }
 
 /// Checks the links of the site, and the repository's links to the site.
-///
-/// # Errors
-/// If a link leads to a missing file, or to a missing anchor.
 fn check(site: &Path) -> Result<()> {
     let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut links = Vec::new();

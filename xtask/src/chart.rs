@@ -18,9 +18,6 @@ use crate::settings;
 const PODS: [&str; 3] = ["on_lookup_failure", "exempt", "rules"];
 
 /// Generates the schema.
-///
-/// # Errors
-/// If the file cannot be read, or the schema of the settings lacks a key that the chart uses.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = values_schema(&settings::schema()?, from_str(&read(VALUES_SCHEMA)?)?)?;
     Ok(vec![Generated::new(VALUES_SCHEMA, format!("{schema:#}\n"))])

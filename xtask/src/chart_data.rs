@@ -124,9 +124,6 @@ struct CelRow {
 }
 
 /// Generates the files.
-///
-/// # Errors
-/// If a rule in CEL has an example that is not JSON.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let defaults: Value = serde_yaml_ng::from_str(&read(VALUES)?)?;
     Ok(vec![

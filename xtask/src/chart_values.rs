@@ -55,9 +55,6 @@ const KUBERNETES: &str = "kubernetes";
 const KUEUE: &str = "kueue";
 
 /// Generates both files.
-///
-/// # Errors
-/// If the projects cannot be read.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let projects = projects()?;
     let mut all = "\
@@ -97,9 +94,6 @@ fn projects() -> Result<Vec<Project>> {
 }
 
 /// Returns the schema of each project's values.
-///
-/// # Errors
-/// If the projects cannot be read.
 pub(crate) fn schemas() -> Result<Value> {
     let schema = |project: Project| {
         let mut properties = json!({});

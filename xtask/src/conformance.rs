@@ -81,9 +81,6 @@ struct ReportFinding {
 }
 
 /// Generates the page.
-///
-/// # Errors
-/// If a report or the page is invalid.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let mut reports = Vec::new();
     add_reports(Path::new(REPORTS), &mut reports)?;

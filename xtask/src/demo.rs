@@ -9,9 +9,6 @@ use managed_by_testing::library::ValidationResponse;
 use serde_json::Value;
 
 /// Writes each example request with the policy's response, and the numbers of allowed and denied requests.
-///
-/// # Errors
-/// If an example cannot be read, the policy fails, or the output cannot be written.
 pub(crate) fn run(out: &mut impl Write, policy: &Policy) -> Result<()> {
     let (mut allowed, mut denied) = (0_usize, 0_usize);
     let mut topic = String::new();

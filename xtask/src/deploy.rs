@@ -61,9 +61,6 @@ const HELM_LINES: [&str; 4] = [
 ];
 
 /// Renders all files, or returns `None` if Helm is not on the PATH.
-///
-/// # Errors
-/// If Helm fails, or is missing in CI.
 pub(crate) fn generated() -> Result<Option<Vec<Generated>>> {
     let mut files = Vec::new();
     for (path, values, arguments) in FILES {

@@ -79,9 +79,6 @@ impl InputGenerator {
 }
 
 /// Writes the responses to all committed requests and to the given number of generated ones.
-///
-/// # Errors
-/// If a file of requests cannot be read, or the lines cannot be written.
 pub(crate) fn write(out: &mut impl Write, generated: u64, seed: u64) -> Result<()> {
     let committed = committed()?;
     for input in &committed {

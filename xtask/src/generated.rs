@@ -35,9 +35,6 @@ pub(crate) struct Page {
 }
 
 /// Writes generated files.
-///
-/// # Errors
-/// If a file cannot be written.
 pub(crate) fn write(files: Vec<Generated>) -> Result<()> {
     for Generated { path, text } in files {
         let path = root(&path);
@@ -50,9 +47,6 @@ pub(crate) fn write(files: Vec<Generated>) -> Result<()> {
 }
 
 /// Compares generated files with the files on disk.
-///
-/// # Errors
-/// If files differ. The error lists them.
 pub(crate) fn check(files: Vec<Generated>) -> Result<()> {
     let stale: Vec<_> = files
         .into_iter()

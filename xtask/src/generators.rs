@@ -11,9 +11,6 @@ use crate::{
 };
 
 /// Generates all files.
-///
-/// # Errors
-/// If a partly generated file cannot be read or lacks its marks.
 pub(crate) fn all() -> Result<Vec<Generated>> {
     let mut files = from_code()?;
     files.extend(from_chart()?);
@@ -21,9 +18,6 @@ pub(crate) fn all() -> Result<Vec<Generated>> {
 }
 
 /// Generates and writes all files. The manifests are rendered last, because Helm reads other generated files of the chart.
-///
-/// # Errors
-/// If a partly generated file cannot be read or lacks its marks, or a file cannot be written.
 pub(crate) fn write() -> Result<()> {
     generated::write(from_code()?)?;
     generated::write(from_chart()?)

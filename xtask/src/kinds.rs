@@ -9,9 +9,6 @@ use managed_by_testing::read;
 use crate::generated::{Generated, replace_between_marks};
 
 /// Generates `docs/reference/kinds.md`.
-///
-/// # Errors
-/// If a file cannot be read or lacks its marks.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new("docs/reference/kinds.md", page()?)])
 }

@@ -18,9 +18,6 @@ const AFTER_RULES: &str = "mutating: ";
 const RESOURCES: &str = "  io.artifacthub.resources: ";
 
 /// Generates the file.
-///
-/// # Errors
-/// If the file cannot be read, or lacks a key.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(METADATA, text()?)])
 }

@@ -22,9 +22,6 @@ const CEL: &str = "docs/explanation/outages.md";
 pub(crate) const INDEX: &str = "docs/reference/rules.md";
 
 /// Generates the table of the rules that CEL enforces.
-///
-/// # Errors
-/// If the page cannot be read or lacks its marks.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let page = replace_between_marks(&read(CEL)?, "rules", &cel_table()?)?;
     Ok(vec![Generated::new(CEL, page)])
@@ -32,9 +29,6 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
 
 /// Generates the pages of all rules for the site: their text, source, default, and the response to the rejected example. `webhook_calls`
 /// has a line for each rule: its id, a tab, and when the API server calls the webhook. The test `conditions` writes it.
-///
-/// # Errors
-/// If an example of a rule is not JSON or is not rejected.
 pub(crate) fn pages(webhook_calls: &str) -> Result<Vec<Page>> {
     let calls = webhook_calls.lines().filter_map(|row| row.split_once('\t'));
     let calls: BTreeMap<_, _> = calls.collect();
@@ -75,9 +69,6 @@ fn cel_table() -> Result<String> {
 }
 
 /// Evaluates the rejected example of a rule.
-///
-/// # Errors
-/// If the example is not JSON.
 pub(crate) fn rejection(rule: &Rule) -> Result<ValidationResponse> {
     let example = rule.documentation().rejected;
     let request: Value = from_str(&example.full_request())?;

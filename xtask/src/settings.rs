@@ -16,9 +16,6 @@ use serde_json::{Value, from_str, json};
 use crate::generated::{Generated, Page};
 
 /// Generates the schema.
-///
-/// # Errors
-/// If the schema lacks a key.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = format!("{:#}\n", schema()?);
     Ok(vec![Generated::new(SCHEMA, schema)])
@@ -114,9 +111,6 @@ fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
 }
 
 /// Generates the page of the site: `reference.md`, with the examples as YAML and the responses to the invalid ones.
-///
-/// # Errors
-/// If an example of a key is not JSON, or a rejected example is accepted.
 pub(crate) fn page() -> Result<Page> {
     let source = read(PAGE)?;
     let (introduction, _) = source.split_once("\nFor each key, ").context(PAGE)?;

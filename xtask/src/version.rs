@@ -42,9 +42,6 @@ const MARKERS: [&str; 7] = [
 ];
 
 /// Returns all files with the version, each with a new one.
-///
-/// # Errors
-/// If the version is malformed, or a file cannot be read.
 pub(crate) fn set(new: &str) -> Result<Vec<Generated>> {
     let numbers: Vec<_> = new.split('.').collect();
     let is_version = numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u32>().is_ok());
@@ -67,9 +64,6 @@ pub(crate) fn set(new: &str) -> Result<Vec<Generated>> {
 }
 
 /// Updates the versions of this project's packages in the lock files.
-///
-/// # Errors
-/// If Cargo fails.
 pub(crate) fn lock() -> Result<()> {
     for directory in LOCKED {
         let mut cargo = Command::new("cargo");

@@ -20,9 +20,6 @@ use states::{END, START, conditions, states, step};
 const GUIDE: &str = "docs/reference/job-status.md";
 
 /// Generates the tables of the guide.
-///
-/// # Errors
-/// If the guide cannot be read.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let guide = read(GUIDE)?;
     let guide = replace_between_marks(&guide, "transitions", &transitions()?)?;
@@ -140,9 +137,6 @@ fn changed_behavior() -> [(&'static str, Value); 5] {
 }
 
 /// Returns the rule with which most releases deny.
-///
-/// # Errors
-/// If there are no denials.
 fn most_common(denials: &[Denial]) -> Result<&'static Rule> {
     let most = denials
         .iter()
