@@ -226,9 +226,6 @@ pub fn sample_cases() -> Vec<Case> {
 }
 
 /// Returns upstream's results for the committed sample.
-///
-/// # Errors
-/// If an oracle is not built.
 pub fn upstream_sample() -> Result<Vec<Vec<ChangeResult>>> {
     let mut sample = vec![Vec::new(); sample_cases().len()];
     for release in RELEASES {
@@ -253,26 +250,17 @@ pub fn upstream_sample() -> Result<Vec<Vec<ChangeResult>>> {
 }
 
 /// Reads the committed sample.
-///
-/// # Errors
-/// If the file is missing, or a line has another form.
 pub fn sample() -> Result<Vec<Vec<ChangeResult>>> {
     read_lines(&directory().join(SAMPLE))
 }
 
 /// Writes the committed sample.
-///
-/// # Errors
-/// If [`upstream_sample`] fails, or the file cannot be written.
 pub fn write_sample() -> Result<()> {
     write_lines(&directory().join(SAMPLE), &upstream_sample()?)
 }
 
 /// Counts the outcomes of `cases` generated changes to manifests: from other ones, from objects that kubectl applied, and from objects
 /// that another client created. Returns the first mistakes too.
-///
-/// # Errors
-/// If the oracle is not built or stops early.
 pub fn run(release: Release, cases: u64, seed: u64) -> Result<([ChangeCounts; 3], Vec<Mistake>)> {
     let mut counts = [ChangeCounts::default(); 3];
     let mut mistakes = Vec::new();

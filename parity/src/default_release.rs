@@ -17,11 +17,7 @@ pub struct CaseCounts {
 }
 
 impl CaseCounts {
-    /// Checks a case.
-    ///
-    /// # Errors
-    /// If the case is denied although a release allows it, or allowed although all releases deny it, or if the warnings do not list
-    /// exactly the releases that deny it.
+    /// Checks a case: it is denied if all releases deny it, and else allowed, with warnings that list the releases that deny it.
     pub fn check(&mut self, case: &Case) -> Result<()> {
         self.cases = self.cases.saturating_add(1);
         let text = case.request().to_string();

@@ -15,9 +15,6 @@ pub struct Difference {
 }
 
 /// Reads `known-differences.txt`: one `prefix -> reason` per line, `#` for comments.
-///
-/// # Errors
-/// If the file is missing, or a line has another form.
 pub fn read() -> Result<Vec<Difference>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("known-differences.txt");
     let text = fs::read_to_string(path).context("known differences")?;

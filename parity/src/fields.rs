@@ -37,9 +37,6 @@ pub fn path() -> PathBuf {
 
 /// Returns the table: a struct per line, with its fields as `name:type`, then `/key` if the elements of the list have one, `@minor` if
 /// older releases than that one lack the field or drop it, and `=default`.
-///
-/// # Errors
-/// If an oracle is not built, or a type or default differs between releases that store the field.
 pub fn table() -> Result<String> {
     let mut known: BTreeMap<(String, String), (u8, String, String)> = BTreeMap::new();
     let releases = Release::ALL.iter().filter(|release| !is_patch(**release));

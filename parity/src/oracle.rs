@@ -48,9 +48,6 @@ pub struct Results {
 
 impl Oracle {
     /// Starts the program of a release, from `oracle/bin` or the directory in `ORACLES`.
-    ///
-    /// # Errors
-    /// If it is not built.
     pub fn start(release: Release) -> Result<Self> {
         let name = format!("oracle/bin/{}", release.as_str());
         let program = env::var_os("ORACLES").map_or_else(
@@ -67,9 +64,6 @@ impl Oracle {
     }
 
     /// Returns standard input, for one case as JSON per line, and the results. Can be called once.
-    ///
-    /// # Errors
-    /// If it is called again.
     pub fn pipes(&mut self) -> Result<(ChildStdin, Results)> {
         let pipes = self.child.stdin.take().zip(self.child.stdout.take());
         let (input, output) = pipes.with_context(|| format!("{}: no pipes", self.name))?;
@@ -84,9 +78,6 @@ impl Oracle {
     }
 
     /// Waits until the program exits, which it does at the end of its input.
-    ///
-    /// # Errors
-    /// If its exit status is not zero.
     pub fn finish(mut self) -> Result<()> {
         let status = self.child.wait().with_context(|| self.name.clone())?;
         ensure!(status.success(), "{}: {status}", self.name);
@@ -104,9 +95,6 @@ impl Results {
 }
 
 /// Returns the results of one release, in the order of the cases.
-///
-/// # Errors
-/// If the program is not built or stops early, upstream's code panics, or it reports errors outside this project's scope.
 pub fn results(release: Release, cases: &[Case]) -> Result<Vec<ValidationResult>> {
     let mut results = Vec::new();
     let cases = cases.iter().cloned();
@@ -117,9 +105,6 @@ pub fn results(release: Release, cases: &[Case]) -> Result<Vec<ValidationResult>
 /// Calls `handle` with each case and the result of one release.
 ///
 /// It iterates over the cases twice, in a thread that writes them and in one that reads the results, so that neither blocks the other.
-///
-/// # Errors
-/// If [`results`] would fail.
 pub(crate) fn each<I>(
     release: Release,
     cases: I,
@@ -188,9 +173,6 @@ fn parse(release: Release, name: &str, line: Line) -> Result<ValidationResult> {
 
 /// Returns each case with the results of all releases. Releases with equal results share one. A patch release whose result equals the
 /// next release's is left out.
-///
-/// # Errors
-/// If [`results`] fails for a release.
 pub fn vectors(cases: Vec<Case>) -> Result<Vec<Vector>> {
     let mut merged: Vec<Vec<ValidationResult>> = vec![Vec::new(); cases.len()];
     let mut newer: Option<Vec<ValidationResult>> = None;

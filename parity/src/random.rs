@@ -23,9 +23,6 @@ pub struct Report {
 }
 
 /// Compares `cases` cases for one release that `generate` returns for their numbers.
-///
-/// # Errors
-/// If [`oracle::results`] fails.
 pub fn run(
     release: Release,
     cases: u64,

@@ -71,9 +71,6 @@ fn path(file: &str) -> PathBuf {
 /// Reads the status updates in an audit log, in order: name with line number, request with user, and recorded HTTP status.
 ///
 /// The log must contain request and response objects, and each object from its creation.
-///
-/// # Errors
-/// If the log does not exist, a line is not an audit event, or an updated object was not created before.
 pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
     let file = format!("audit/{log}.ndjson");
     let mut stored: BTreeMap<String, Value> = BTreeMap::new();
@@ -115,9 +112,6 @@ pub fn status_updates(log: &str) -> Result<Vec<(String, Value, u64)>> {
 }
 
 /// Reads the creates, updates and deletes in a watch stream, in order. Each name contains the line number of the event.
-///
-/// # Errors
-/// If the stream does not exist, or a line is not a watch event.
 pub fn requests(stream: &str) -> Result<Vec<Case>> {
     let mut stored: BTreeMap<String, Value> = BTreeMap::new();
     let mut requests = Vec::new();
@@ -173,9 +167,6 @@ fn job_requests() -> Result<Vec<Case>> {
 }
 
 /// Reads the requests on Jobs with upstream's committed results.
-///
-/// # Errors
-/// If a file is missing, or the results belong to other requests.
 pub fn vectors() -> Result<Vec<Vector>> {
     let verdicts = read_lines::<RecordedResults>(&path(VERDICTS))?;
     let cases = job_requests()?;
@@ -191,17 +182,11 @@ pub fn vectors() -> Result<Vec<Vector>> {
 }
 
 /// Runs upstream's code on the requests on Jobs.
-///
-/// # Errors
-/// If [`oracle::vectors`] fails.
 pub fn upstream_vectors() -> Result<Vec<Vector>> {
     oracle::vectors(job_requests()?)
 }
 
 /// Writes upstream's results, which [`vectors`] reads.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn write(vectors: Vec<Vector>) -> Result<()> {
     let verdict = |Vector { case, results }| RecordedResults {
         name: case.name,

@@ -128,9 +128,6 @@ pub fn directory() -> PathBuf {
 }
 
 /// Reads the vectors in one file.
-///
-/// # Errors
-/// If the file is missing, or a line is not a vector.
 pub fn read(file: &str) -> Result<Vec<Vector>> {
     read_lines(&directory().join(file))
 }
@@ -144,9 +141,6 @@ pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
 }
 
 /// Reads all committed vectors.
-///
-/// # Errors
-/// If [`read`] fails for a file.
 pub fn all() -> Result<Vec<Vector>> {
     let files = FILES.into_iter().map(read);
     let files: Vec<_> = files.collect::<Result<_>>()?;
@@ -154,9 +148,6 @@ pub fn all() -> Result<Vec<Vector>> {
 }
 
 /// Writes a file with one JSON value per line.
-///
-/// # Errors
-/// If a value cannot be written as JSON, or the file cannot be written.
 pub fn write_lines<T: Serialize>(path: &Path, values: &[T]) -> Result<()> {
     let mut text = String::new();
     for value in values {

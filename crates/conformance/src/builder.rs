@@ -113,9 +113,6 @@ impl<'s> ReportBuilder<'s> {
 
     /// Adds a write: `request` is the decoded admission request, `value` the same request as JSON, and `identity` distinguishes the
     /// object from others with its name. Writes to objects of other controllers are skipped.
-    ///
-    /// # Errors
-    /// Fails with a message if the object is malformed. Objects of custom kinds are decoded here.
     pub(crate) fn add(
         &mut self,
         request: &AdmissionRequest<'_>,
@@ -147,9 +144,6 @@ impl<'s> ReportBuilder<'s> {
     }
 
     /// Adds a write that the API server rejected, with its request, decoded and as JSON, if the recording has both states.
-    ///
-    /// # Errors
-    /// Fails with a message if it is unknown whose object it is, or if the object is malformed.
     pub(crate) fn add_rejected(
         &mut self,
         rejected: &RejectedWrite<'_>,
@@ -389,10 +383,7 @@ fn object_name(kind: &Kind<'_>, request: &AdmissionRequest<'_>) -> String {
     object
 }
 
-/// Checks that the controller reconciles the written object.
-///
-/// # Errors
-/// Returns the name of the controller that reconciles the object, or an empty name if it is unknown.
+/// Checks that the controller reconciles the written object. The error is the name of the one that does, empty if it is unknown.
 fn reconciler_of(kind: &Kind<'_>, object: &Value, controller: &str) -> Result<(), String> {
     let pointer = format!("/{}", kind.managed_by_path().replace('.', "/"));
     let managed_by = object.pointer(&pointer);

@@ -139,9 +139,6 @@ fn location(recording: &Recording, position: &RecordPosition) -> WriteLocation {
 }
 
 /// Adds a write to the report.
-///
-/// # Errors
-/// Fails with a message if the object is malformed.
 fn add(
     builder: &mut ReportBuilder<'_>,
     request: &Request<'_>,
@@ -155,9 +152,6 @@ fn add(
 }
 
 /// Adds a rejected write to the report, even if its object is malformed.
-///
-/// # Errors
-/// Fails with a message if the object is malformed, or unknown.
 fn add_rejected(
     builder: &mut ReportBuilder<'_>,
     write: &RejectedWrite<'_>,
@@ -177,9 +171,6 @@ fn add_rejected(
 }
 
 /// Passes a request to a function, decoded and as JSON.
-///
-/// # Errors
-/// Fails if the object is malformed.
 fn with_json<T>(
     request: &Request<'_>,
     each: impl FnOnce(&AdmissionRequest<'_>, &Value) -> T,

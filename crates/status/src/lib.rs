@@ -368,10 +368,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Reads a workload; [`None`] for another object.
-///
-/// # Errors
-/// Returns an entry for an object that cannot be read, so that it is not missing in the report.
+/// Reads a workload; [`None`] for another object. The error is an entry for the report.
 fn read_object(
     resource: &Resource,
     object: Result<manifest::Object<'_>, MalformedText>,

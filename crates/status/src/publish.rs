@@ -25,9 +25,6 @@ const LABEL: &str = "app.kubernetes.io/managed-by";
 const PROGRAM: &str = "managed-by";
 
 /// Publishes what the arguments ask for: the metrics first, because there may be many reports.
-///
-/// # Errors
-/// Fails if a report cannot be written or deleted, or the metrics cannot be pushed.
 pub(super) async fn publish(
     client: &Client,
     args: &StatusArgs,

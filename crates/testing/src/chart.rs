@@ -39,9 +39,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Renders a manifest for a cluster with all projects, or returns `None` like [`template`].
-///
-/// # Errors
-/// If no manifest has this name, or [`template`] fails.
 pub fn for_all_projects(name: &str) -> Result<Option<String>> {
     let mut manifests = ALL_PROJECTS.iter();
     let (_, values, arguments) = manifests
@@ -51,9 +48,6 @@ pub fn for_all_projects(name: &str) -> Result<Option<String>> {
 }
 
 /// Returns the policy in a manifest for a cluster with all projects, or `None` like [`template`].
-///
-/// # Errors
-/// If the manifest has no policy, or [`template`] fails.
 pub fn policy(name: &str) -> Result<Option<Value>> {
     for_all_projects(name)?
         .map(|text| policy_in(&text))
@@ -61,9 +55,6 @@ pub fn policy(name: &str) -> Result<Option<Value>> {
 }
 
 /// Returns the policy in a manifest.
-///
-/// # Errors
-/// If the manifest has no policy.
 pub fn policy_in(manifest: &str) -> Result<Value> {
     let is_policy =
         |document: &Value| document.get("kind") == Some(&"ClusterAdmissionPolicy".into());
@@ -72,9 +63,6 @@ pub fn policy_in(manifest: &str) -> Result<Value> {
 }
 
 /// Returns the settings of all policies in a manifest.
-///
-/// # Errors
-/// If the manifest is not YAML.
 pub fn settings_in(manifest: &str) -> Result<Vec<Value>> {
     let documents = yaml_documents(manifest)?;
     let specs = documents.iter().filter_map(|document| document.get("spec"));
@@ -86,10 +74,8 @@ pub fn settings_in(manifest: &str) -> Result<Vec<Value>> {
 
 /// Renders templates of the chart with values in `ci/` and arguments of Helm, both separated by spaces.
 ///
-/// Returns `None` if Helm is not on the PATH, and writes the name of the test that is skipped to stderr.
-///
-/// # Errors
-/// If Helm fails, or in CI (`CI` is set) if it is not on the PATH.
+/// Returns `None` if Helm is not on the PATH, and writes the name of the test that is skipped to stderr. In CI (`CI`
+/// is set), fails.
 pub fn template(values: &str, arguments: &str) -> Result<Option<String>> {
     let rendered = render(values, arguments, &Value::Null)?;
     let rendered = rendered.map(|result| result.map_err(|error| anyhow!("{arguments}: {error}")));
@@ -97,9 +83,6 @@ pub fn template(values: &str, arguments: &str) -> Result<Option<String>> {
 }
 
 /// Renders templates like [`template`], with more values. Returns Helm's error message if it rejects the values.
-///
-/// # Errors
-/// If Helm cannot run, or in CI (`CI` is set) if it is not on the PATH.
 pub fn render(
     files: &str,
     arguments: &str,

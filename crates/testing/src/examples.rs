@@ -79,9 +79,6 @@ struct Header {
 }
 
 /// Reads the examples of this repository.
-///
-/// # Errors
-/// If a file cannot be read or parsed.
 pub fn all() -> Result<Vec<ExampleRequest>> {
     let mut examples = Vec::new();
     for (index, topic) in TOPICS.iter().enumerate() {
@@ -98,9 +95,6 @@ pub fn all() -> Result<Vec<ExampleRequest>> {
 }
 
 /// Writes each `AdmissionReview` to `TOPIC/NAME.json`, and its settings, if any, to `TOPIC/NAME.settings.yml`.
-///
-/// # Errors
-/// If an example cannot be read, or a file cannot be written.
 pub fn write(directory: &Path) -> Result<()> {
     for example in all()? {
         fs::create_dir_all(directory.join(example.topic()))?;

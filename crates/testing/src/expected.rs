@@ -43,17 +43,11 @@ pub type FindingRows = BTreeSet<[String; 5]>;
 
 impl ExpectedResult {
     /// Parses the request.
-    ///
-    /// # Errors
-    /// If the text is not JSON.
     pub fn request(&self) -> Result<Value> {
         serde_json::from_str(&self.request).with_context(|| self.name.clone())
     }
 
     /// Returns the response as the `response` that PolicyServer and kwctl send for a request with the given UID.
-    ///
-    /// # Errors
-    /// If the response does not have the form of a module's response.
     pub fn response(&self, uid: &Value) -> Result<Value> {
         let response =
             ValidationResponse::deserialize(&self.response).with_context(|| self.name.clone())?;
@@ -67,9 +61,6 @@ pub fn path() -> PathBuf {
 }
 
 /// Reads the lines of the file in order.
-///
-/// # Errors
-/// If the file cannot be opened. Each item is an error if its line cannot be parsed.
 pub fn lines() -> Result<impl Iterator<Item = Result<ExpectedResult>> + Send> {
     let path = path();
     let missing = || {
@@ -91,9 +82,6 @@ fn name(path: &Path) -> String {
 ///
 /// `compare` sends the request to an entry point and panics if the responses differ. It returns the number of compared findings, or
 /// `None` if the entry point does not support the request.
-///
-/// # Errors
-/// If [`lines`] fails.
 #[expect(
     clippy::print_stdout,
     reason = "the report of `make differential-test`"

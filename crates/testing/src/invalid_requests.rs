@@ -183,10 +183,7 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
 
 /// Returns the rules that fire for a kind, each with its level.
 ///
-/// `review` takes a request and settings.
-///
-/// # Errors
-/// If a rule both denies and warns.
+/// `review` takes a request and settings. Fails if a rule both denies and warns.
 pub fn levels_of_fired_rules(
     kind: &Kind<'_>,
     review: impl Fn(&Value, &Value) -> ValidationResponse,

@@ -3,6 +3,8 @@
 //! It reads the examples ([`examples`]), runs the library ([`library`]), reads recorded responses ([`expected`]) and runs built modules in
 //! a wasm engine ([`Policy`]). `xtask` generates files from the same code as the tests that check them.
 
+#![expect(clippy::missing_errors_doc, reason = "the error says what failed")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,17 +34,11 @@ pub fn root(path: impl AsRef<Path>) -> PathBuf {
 }
 
 /// Reads a text file of this repository.
-///
-/// # Errors
-/// If the file cannot be read.
 pub fn read(path: &str) -> anyhow::Result<String> {
     fs::read_to_string(root(path)).with_context(|| path.to_owned())
 }
 
 /// Reads the documents of a YAML text.
-///
-/// # Errors
-/// If the text is not YAML.
 pub fn yaml_documents(text: &str) -> anyhow::Result<Vec<Value>> {
     let documents = serde_yaml_ng::Deserializer::from_str(text).map(Value::deserialize);
     Ok(documents.collect::<Result<_, _>>()?)

@@ -87,18 +87,12 @@ fn default_policy_type() -> String {
 
 impl Metadata {
     /// Parses metadata from YAML, such as `policy-metadata.yml`.
-    ///
-    /// # Errors
-    /// If the text is not YAML, or a field is unknown, missing or of the wrong type.
     pub fn from_yaml(yaml: &str) -> Result<Self> {
         serde_yaml_ng::from_str(yaml).context("metadata")
     }
 }
 
 /// Adds metadata to a module, like `kwctl annotate`, with the module's protocol version and the usage text.
-///
-/// # Errors
-/// If the module already has metadata, or does not return its protocol version.
 pub fn annotate(wasm: &[u8], mut metadata: Metadata, usage: &str) -> Result<Vec<u8>> {
     let is_annotated = module::metadata(wasm)?.is_some();
     ensure!(!is_annotated, "the module is annotated already");

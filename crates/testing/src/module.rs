@@ -9,9 +9,6 @@ use crate::ModuleError;
 pub const METADATA_SECTION: &str = "io.kubewarden.metadata";
 
 /// Reads the metadata of a module, if any.
-///
-/// # Errors
-/// If the bytes are not a wasm module, or the section is not JSON.
 pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, ModuleError> {
     for payload in Parser::new(0).parse_all(wasm) {
         if let Payload::CustomSection(section) = payload.map_err(|e| load_error(&e))?
@@ -27,9 +24,6 @@ pub fn metadata(wasm: &[u8]) -> Result<Option<Value>, ModuleError> {
 }
 
 /// Lists the imports of a module with their namespace: `wapc.__guest_request`.
-///
-/// # Errors
-/// If the bytes are not a wasm module.
 pub fn imports(wasm: &[u8]) -> Result<Vec<String>, ModuleError> {
     let mut imports = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {

@@ -67,10 +67,7 @@ struct Call {
 }
 
 impl Policy {
-    /// Compiles an annotated module.
-    ///
-    /// # Errors
-    /// Fails if wasmi rejects the module, or if its metadata lacks protocol version v1, without which PolicyServer does not start.
+    /// Compiles an annotated module. PolicyServer does not start without protocol version v1 in its metadata.
     pub fn load(wasm: &[u8]) -> Result<Self, ModuleError> {
         let metadata = module::metadata(wasm)?.ok_or(ModuleError::NoProtocolVersion)?;
         if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {
@@ -80,9 +77,6 @@ impl Policy {
     }
 
     /// Compiles a module with or without metadata, as kwctl does.
-    ///
-    /// # Errors
-    /// Fails if wasmi rejects the module.
     pub fn load_unannotated(wasm: &[u8]) -> Result<Self, ModuleError> {
         let mut config = Config::default();
         config.consume_fuel(true);
@@ -110,17 +104,11 @@ impl Policy {
     }
 
     /// Runs one operation in a fresh instance.
-    ///
-    /// # Errors
-    /// Fails if the guest traps, reports an error, or runs out of fuel.
     pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, ModuleError> {
         self.run(operation, payload).map(|(response, _)| response)
     }
 
     /// Measures one operation in a fresh instance.
-    ///
-    /// # Errors
-    /// Fails if [`Policy::call`] fails.
     pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost, ModuleError> {
         self.run(operation, payload).map(|(_, cost)| cost)
     }
@@ -176,9 +164,6 @@ impl Policy {
     }
 
     /// Calls `validate`.
-    ///
-    /// # Errors
-    /// Fails if [`Policy::call`] fails, or if the response is not a verdict.
     pub fn validate(
         &self,
         request: &Value,
@@ -188,17 +173,11 @@ impl Policy {
     }
 
     /// Calls `validate` with a raw payload, even one that PolicyServer would never send.
-    ///
-    /// # Errors
-    /// Fails if [`Policy::validate`] fails.
     pub fn validate_bytes(&self, payload: &[u8]) -> Result<ValidationResponse, ModuleError> {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 
     /// Calls `validate_settings`.
-    ///
-    /// # Errors
-    /// Fails if [`Policy::call`] fails, or if the response can't be decoded.
     pub fn validate_settings(
         &self,
         settings: &Value,
@@ -208,9 +187,6 @@ impl Policy {
     }
 
     /// Calls `protocol_version`.
-    ///
-    /// # Errors
-    /// Fails if [`Policy::call`] fails, or if the response is not JSON.
     pub fn protocol_version(&self) -> Result<Value, ModuleError> {
         Ok(serde_json::from_slice(
             &self.call("protocol_version", b"")?,

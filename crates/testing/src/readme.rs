@@ -15,17 +15,11 @@ const PICTURES: &str = concat!(
 );
 
 /// Reads a README, by its path in the repository, and makes its links absolute.
-///
-/// # Errors
-/// If the file cannot be read, or a link leaves the repository.
 pub fn with_absolute_links(path: &str) -> Result<String> {
     replace_links(&read(path)?, |file| absolute(path, file))
 }
 
 /// Replaces the files of the relative links in a Markdown text. Keeps fragments, and blocks of code.
-///
-/// # Errors
-/// If `replacement` returns an error.
 pub fn replace_links(
     text: &str,
     mut replacement: impl FnMut(&str) -> Result<String>,
@@ -51,9 +45,6 @@ pub fn replace_links(
 }
 
 /// Returns the targets of a README's relative links, as paths in the repository without fragments.
-///
-/// # Errors
-/// If the file cannot be read, or a link leaves the repository.
 pub fn linked_files(path: &str) -> Result<Vec<String>> {
     let text = read(path)?;
     let links = text.split("](").skip(1).filter(|link| is_relative(link));
@@ -81,9 +72,6 @@ fn absolute(readme: &str, link: &str) -> Result<String> {
 }
 
 /// Resolves a link relative to the file that contains it.
-///
-/// # Errors
-/// If the link leaves the repository.
 pub fn resolve(readme: &str, link: &str) -> Result<String> {
     let mut file = PathBuf::from(readme);
     file.pop();

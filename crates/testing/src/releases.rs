@@ -17,9 +17,6 @@ pub struct Denial {
 }
 
 /// Returns the denials by kube-apiserver's rules in all releases, oldest release first.
-///
-/// # Errors
-/// If the request is malformed.
 pub fn denials(request: &Value) -> Result<Vec<Denial>, DecodeError> {
     let text = request.to_string();
     let request = AdmissionRequest::from_json(text.as_bytes())?;
@@ -41,9 +38,6 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, DecodeError> {
 }
 
 /// Returns the releases that accept a request.
-///
-/// # Errors
-/// If the request is malformed.
 pub fn accepting_releases(request: &Value) -> Result<ReleaseSet, DecodeError> {
     let denials = denials(request)?;
     let denying = denials.iter().map(|denial| denial.releases);

@@ -8,9 +8,6 @@ use crate::generate;
 use crate::vector::{self, Case};
 
 /// Returns the cases of a vector file.
-///
-/// # Errors
-/// If the file does not exist.
 pub fn read(file: &str) -> Result<Vec<Case>> {
     Ok(match file {
         "job-status.ndjson" => status::cases(),

@@ -125,9 +125,6 @@ fn at<'j, T: Deserialize<'j>>(json: &'j RawValue, path: &str) -> Option<T> {
 
 impl StoredObject {
     /// Reads the facts of an object of a resource. Returns [`None`] for an object that is no workload.
-    ///
-    /// # Errors
-    /// Returns a message if a field that the library reads has the wrong type.
     pub(crate) fn read(
         object: &manifest::Object<'_>,
         resource: &str,
