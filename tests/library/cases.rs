@@ -11,8 +11,8 @@
 //!   delegated. `custom_kinds: examples` inserts the kinds of `examples/settings/custom-kinds.yml`. The settings must be valid
 //!   unless the expected code is 500, or `invalid_settings` is set because the invalid part is not used for the request.
 //! - `denied`, `warned`, `exempted`: the rules that fire, each with its path. Without any of them, the response must have no
-//!   findings and no warnings. `code` defaults to 422 for a denial. `message`, `warnings` and `annotations` are compared if
-//!   present; `annotations: {}` means none.
+//!   findings and no warnings. `code` defaults to the one with which the rules deny. `message`, `warnings` and `annotations` are
+//!   compared if present; `annotations: {}` means none.
 //!
 //! Each case without `payload` also checks two properties: the policy's own rules, except those with `RuleCategory::PolicyBypass`, allow
 //! an update that leaves the object unchanged, and the order of keys in the settings does not affect the response.
@@ -23,6 +23,7 @@ use managed_by::{Kind, kinds};
 use managed_by_testing::{invalid_requests, objects};
 use serde_json::{Map, Value, json};
 
+use crate::catalog::code_of;
 use crate::support::{
     ValidationResponse, review, review_with, root, settings_error, validate_payload,
 };
@@ -153,11 +154,9 @@ fn response_mismatch(case: &Map<String, Value>, response: &ValidationResponse) -
         let annotated = response.annotations.get(key).map_or("", String::as_str);
         compare(key, annotated.into(), fired.join(", ").into());
     }
-    let denied = expected("denied") != json!([]);
-    let code = case
-        .get("code")
-        .cloned()
-        .unwrap_or_else(|| json!(denied.then_some(422)));
+    let denied: Vec<String> = serde_json::from_value(expected("denied")).unwrap();
+    let code = json!(denied.iter().map(|fired| code_of(fired)).min());
+    let code = case.get("code").cloned().unwrap_or(code);
     compare("code", json!(response.code), code);
     compare(
         "allowed",
