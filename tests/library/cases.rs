@@ -4,9 +4,10 @@
 //!
 //! - `name`: description of the case, printed if it fails.
 //! - `kind: MPIJob v2beta1`: the kind, with a version if it is not the kind's first; or a list of kinds.
-//! - `create: OBJECT`, `update: [OLD, NEW]`, or `status: [OLD, NEW]` of an object with the given `metadata` and `spec`. The default
-//!   metadata is `{name: x}`. A condition can be abbreviated as `Failed=True Reason`. `request` sets other members of the request.
-//!   `payload` replaces all of these with the text of a payload of the module.
+//! - `create: OBJECT`, `update: [OLD, NEW]`, or `status: [OLD, NEW, ...]` of an object with the given `metadata` and `spec`, which may
+//!   be a list of specs. Each status is written over the one before it. The default metadata is `{name: x}`. A condition can be
+//!   abbreviated as `Failed=True Reason`. `request` sets other members of the request. `payload` replaces all of these with the text
+//!   of a payload of the module.
 //! - `settings`: settings, or a list of them. With `strict`, the rules about the status also deny for objects that are not
 //!   delegated. `custom_kinds: examples` inserts the kinds of `examples/settings/custom-kinds.yml`. The settings must be valid
 //!   unless the expected code is 500, or `invalid_settings` is set because the invalid part is not used for the request.
@@ -138,6 +139,26 @@ fn request(case: &Map<String, Value>, kind: &str, settings: &Value) -> Value {
         request[member] = value.clone();
     }
     request
+}
+
+/// Returns the case for each of its specs, and for each two consecutive statuses.
+fn steps(case: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let with = |case: &Map<String, Value>, key: &str, value: Value| {
+        let mut case = case.clone();
+        case.insert(key.to_owned(), value);
+        case
+    };
+    let empty = json!({});
+    let specs = one_or_many(case.get("spec").unwrap_or(&empty)).iter();
+    let with_spec = specs.map(|spec| with(case, "spec", spec.clone()));
+    let Some(Value::Array(statuses)) = case.get("status") else {
+        return with_spec.collect();
+    };
+    let with_step = |case: Map<String, Value>| {
+        let steps = statuses.windows(2);
+        steps.map(move |step| with(&case, "status", step.into()))
+    };
+    with_spec.flat_map(with_step).collect()
 }
 
 /// Describes the differences between the response and the expected one.
@@ -306,14 +327,16 @@ fn responses_match_cases() {
                 for settings in one_or_many(all.get("settings").unwrap_or(&Value::Null)) {
                     let settings = self::settings(settings);
                     for kind in one_or_many(&all["kind"]) {
-                        let request = request(&all, kind.as_str().unwrap(), &settings);
-                        let response = review(&request, &settings);
-                        check(
-                            response_mismatch(&all, &response)
-                                .or_else(|| settings_mismatch(&all, &response, &settings))
-                                .or_else(|| unchanged_denial(&request, &settings))
-                                .or_else(|| order_mismatch(&request, &settings, &response)),
-                        );
+                        for step in steps(&all) {
+                            let request = request(&step, kind.as_str().unwrap(), &settings);
+                            let response = review(&request, &settings);
+                            check(
+                                response_mismatch(&all, &response)
+                                    .or_else(|| settings_mismatch(&all, &response, &settings))
+                                    .or_else(|| unchanged_denial(&request, &settings))
+                                    .or_else(|| order_mismatch(&request, &settings, &response)),
+                            );
+                        }
                     }
                 }
             }
