@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
-use managed_by_testing::cluster::{Fault, StubCluster};
+use managed_by_testing::cluster::StubCluster;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,12 +16,6 @@ struct Case {
     name: String,
     #[serde(default)]
     change: BTreeMap<String, Value>,
-    /// Seconds after the recording.
-    #[serde(default)]
-    later: i64,
-    /// Resources that the user may not read.
-    #[serde(default)]
-    forbidden: Vec<String>,
     settings: Option<Value>,
     args: Option<String>,
     #[serde(default)]
@@ -118,12 +112,6 @@ fn cases_have_the_expected_verdicts() {
         for (place, value) in case.change {
             change(&mut cluster, &place, value);
         }
-        for resource in case.forbidden {
-            let path = format!("/apis/kueue.x-k8s.io/v1beta2/{resource}");
-            cluster.faults.insert(path, Fault::Code(403));
-        }
-        let later = TimeDelta::seconds(case.later);
-        cluster.now = cluster.now.checked_add_signed(later).unwrap();
         let settings = case.settings.unwrap_or(json!({})).to_string();
         let args = case.args.as_deref().unwrap_or("-A");
         let report = run(&cluster, &settings, args).report.unwrap();
