@@ -23,16 +23,10 @@ type ChangeResult struct {
 	Name       string          `json:"name"`
 	Invalid    string          `json:"invalid,omitempty"`
 	Stored     json.RawMessage `json:"stored,omitempty"`
-	Apply      []ChangeError   `json:"apply"`
-	FirstApply []ChangeError   `json:"firstApply"`
-	Replace    []ChangeError   `json:"replace"`
+	Apply      []FieldError    `json:"apply"`
+	FirstApply []FieldError    `json:"firstApply"`
+	Replace    []FieldError    `json:"replace"`
 	Panic      string          `json:"panic,omitempty"`
-}
-
-// ChangeError is the complete text of an error on a field.
-type ChangeError struct {
-	Field string `json:"field"`
-	Error string `json:"error"`
 }
 
 // strict rejects unknown fields, like kube-apiserver's default for requests of kubectl.
@@ -46,7 +40,7 @@ var structs = map[string]bool{
 // changeResult stores the old manifest, applies the new one as kubectl does, and also replaces the old manifest by the new one without
 // what kube-apiserver generates.
 func changeResult(c *Case) (r *ChangeResult) {
-	r = &ChangeResult{Name: c.Name, Apply: []ChangeError{}, FirstApply: []ChangeError{}, Replace: []ChangeError{}}
+	r = &ChangeResult{Name: c.Name, Apply: []FieldError{}, FirstApply: []FieldError{}, Replace: []FieldError{}}
 	defer recordPanic(&r.Panic)
 	stored, err := storedObject(c.OldObject)
 	if err != nil {
@@ -58,17 +52,17 @@ func changeResult(c *Case) (r *ChangeResult) {
 		r.Invalid = err.Error()
 		return r
 	}
-	apply := func(applied []byte) []ChangeError {
+	apply := func(applied []byte) []FieldError {
 		object, err := patched(applied, c.Object, r.Stored)
 		if err != nil {
-			return []ChangeError{{Error: err.Error()}}
+			return []FieldError{{Error: err.Error()}}
 		}
 		return fieldErrors(update(context.Background(), job.Strategy, object, stored.DeepCopyObject()))
 	}
 	r.Apply, r.FirstApply = apply(c.OldObject), apply(nil)
 	object, err := decode(c.Object)
 	if err != nil {
-		r.Replace = append(r.Replace, ChangeError{Error: err.Error()})
+		r.Replace = append(r.Replace, FieldError{Error: err.Error()})
 		return r
 	}
 	old, err := decode(c.OldObject)
@@ -123,13 +117,13 @@ func patched(applied, manifest, stored []byte) (runtime.Object, error) {
 	return object, err
 }
 
-func fieldErrors(errs field.ErrorList) []ChangeError {
-	found := []ChangeError{}
+func fieldErrors(errs field.ErrorList) []FieldError {
+	found := []FieldError{}
 	for _, e := range errs {
 		if structs[e.Field] {
 			e.BadValue = field.OmitValueType{}
 		}
-		found = append(found, ChangeError{e.Field, e.Error()})
+		found = append(found, FieldError{e.Field, e.Error()})
 	}
 	return found
 }

@@ -36,12 +36,10 @@ type Case struct {
 	OldObject   json.RawMessage `json:"oldObject,omitempty"`
 }
 
-// FieldError is an error in upstream's list: the complete text (Error) and its parts.
+// FieldError is the complete text of an error on a field.
 type FieldError struct {
-	Type   string `json:"type"`
-	Field  string `json:"field"`
-	Detail string `json:"detail"`
-	Error  string `json:"error"`
+	Field string `json:"field"`
+	Error string `json:"error"`
 }
 
 // ValidationResult contains the errors on the fields that this project validates, and the message for the client if there are no others.
@@ -151,7 +149,7 @@ func (a *ValidationResult) setErrors(kind, name string, errs field.ErrorList) {
 			e = field.Invalid(field.NewPath(e.Field), field.OmitValueType{}, e.Detail)
 		}
 		mine = append(mine, e)
-		a.Errors = append(a.Errors, FieldError{string(e.Type), e.Field, e.Detail, e.Error()})
+		a.Errors = append(a.Errors, FieldError{e.Field, e.Error()})
 	}
 	if len(mine) > 0 {
 		a.Message = apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: kind}, name, mine).Error()

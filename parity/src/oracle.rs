@@ -18,7 +18,7 @@ use crate::vector::{Case, FieldError, ValidationResult, Vector, is_patch};
 #[serde(deny_unknown_fields)]
 struct Line {
     name: String,
-    errors: Vec<ErrorLine>,
+    errors: Vec<FieldError>,
     #[serde(default)]
     message: String,
     #[serde(default)]
@@ -27,12 +27,6 @@ struct Line {
     malformed: String,
     #[serde(default)]
     panic: String,
-}
-
-#[derive(Deserialize)]
-struct ErrorLine {
-    field: String,
-    error: String,
 }
 
 /// A running program with kube-apiserver's code of one release.
@@ -161,11 +155,9 @@ fn parse(release: Release, name: &str, line: Line) -> Result<ValidationResult> {
     if let Some(other) = line.others.first() {
         bail!("{at}: {other}");
     }
-    let errors = line.errors.into_iter();
-    let error = |ErrorLine { field, error }| FieldError { field, error };
     Ok(ValidationResult {
         releases: vec![release.as_str().to_owned()],
-        errors: errors.map(error).collect(),
+        errors: line.errors,
         message: line.message,
         malformed: !line.malformed.is_empty(),
     })
