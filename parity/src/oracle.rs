@@ -1,9 +1,9 @@
 //! Runs the programs that are built from `oracle/`, which evaluate cases with kube-apiserver's own code.
 
 use std::env;
-use std::io::{BufRead as _, BufReader, BufWriter, Lines, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -29,63 +29,19 @@ struct Line {
     panic: String,
 }
 
-/// A running program with kube-apiserver's code of one release.
-pub struct Oracle {
-    name: String,
-    child: Child,
-}
-
-/// Output of a running program: one result per case, in order.
-pub struct Results {
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Oracle {
-    /// Starts the program of a release, from `oracle/bin` or the directory in `ORACLES`.
-    pub fn start(release: Release) -> Result<Self> {
-        let name = format!("oracle/bin/{}", release.as_str());
-        let program = env::var_os("ORACLES").map_or_else(
-            || Path::new(env!("CARGO_MANIFEST_DIR")).join(&name),
-            |directory| Path::new(&directory).join(release.as_str()),
-        );
-        let mut command = Command::new(program);
-        // The program allocates much and retains little, so less frequent garbage collection is faster.
-        command.env("GOGC", "400");
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.spawn();
-        let child = child.with_context(|| format!("{name} (make oracle builds it)"))?;
-        Ok(Self { name, child })
-    }
-
-    /// Returns standard input, for one case as JSON per line, and the results. Can be called once.
-    pub fn pipes(&mut self) -> Result<(ChildStdin, Results)> {
-        let pipes = self.child.stdin.take().zip(self.child.stdout.take());
-        let (input, output) = pipes.with_context(|| format!("{}: no pipes", self.name))?;
-        let lines = BufReader::with_capacity(1 << 20, output).lines();
-        Ok((input, Results { lines }))
-    }
-
-    /// Kills the program, so that the thread that writes to it does not block.
-    fn stop(&mut self) {
-        // It may have exited already.
-        let _ = self.child.kill();
-    }
-
-    /// Waits until the program exits, which it does at the end of its input.
-    pub fn finish(mut self) -> Result<()> {
-        let status = self.child.wait().with_context(|| self.name.clone())?;
-        ensure!(status.success(), "{}: {status}", self.name);
-        Ok(())
-    }
-}
-
-impl Results {
-    fn line<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
-        let line = self.lines.next();
-        let line = line.with_context(|| format!("no result for {name}"))?;
-        let line = line.with_context(|| name.to_owned())?;
-        serde_json::from_str(&line).with_context(|| name.to_owned())
-    }
+/// Starts the program with kube-apiserver's code of a release, from `oracle/bin` or the directory in `ORACLES`.
+fn start(release: Release) -> Result<Child> {
+    let name = format!("oracle/bin/{}", release.as_str());
+    let program = env::var_os("ORACLES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join(&name),
+        |directory| Path::new(&directory).join(release.as_str()),
+    );
+    let mut command = Command::new(program);
+    // The program allocates much and retains little, so less frequent garbage collection is faster.
+    command.env("GOGC", "400");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let child = command.spawn();
+    child.with_context(|| format!("{name} (make oracle builds it)"))
 }
 
 /// Returns the results of one release, in the order of the cases.
@@ -123,8 +79,10 @@ pub(crate) fn each_line<I, T: DeserializeOwned>(
 where
     I: Iterator<Item = Case> + Clone + Send,
 {
-    let mut oracle = Oracle::start(release)?;
-    let (input, mut results) = oracle.pipes()?;
+    let mut oracle = start(release)?;
+    let pipes = oracle.stdin.take().zip(oracle.stdout.take());
+    let (input, output) = pipes.context("no pipes")?;
+    let mut lines = BufReader::with_capacity(1 << 20, output).lines();
     let sent = cases.clone();
     thread::scope(|scope| {
         scope.spawn(move || {
@@ -139,21 +97,26 @@ where
             }
         });
         for case in cases {
-            let line = results.line(&case.name);
+            let name = case.name.clone();
+            let line = lines.next().context("no result");
+            let line = line.and_then(|line| Ok(serde_json::from_str(&line?)?));
             let handled = line.and_then(|line| handle(case, line));
-            handled.inspect_err(|_| oracle.stop())?;
+            // Otherwise the thread that writes would block. The program may have exited already.
+            let handled = handled.inspect_err(|_| drop(oracle.kill()));
+            handled.with_context(|| format!("{release} on {name}"))?;
         }
         anyhow::Ok(())
     })?;
-    oracle.finish()
+    let status = oracle.wait()?;
+    ensure!(status.success(), "{release}: {status}");
+    Ok(())
 }
 
 fn parse(release: Release, name: &str, line: Line) -> Result<ValidationResult> {
-    let at = format!("{release} on {name}");
-    ensure!(line.name == name, "{at}: returned {}", line.name);
-    ensure!(line.panic.is_empty(), "{at}: {}", line.panic);
+    ensure!(line.name == name, "returned {}", line.name);
+    ensure!(line.panic.is_empty(), "{}", line.panic);
     if let Some(other) = line.others.first() {
-        bail!("{at}: {other}");
+        bail!("{other}");
     }
     Ok(ValidationResult {
         releases: vec![release.as_str().to_owned()],
