@@ -1,6 +1,7 @@
 //! Compares the library with upstream's code on changes from one manifest of a Job to another one.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use managed_by::{AdmissionRequest, Enforcement, Release, Settings, evaluate};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::generate::{Generator, set_member};
 use crate::oracle;
-use crate::vector::{Case, FieldError, directory, read_lines, write_lines};
+use crate::vector::{Case, FieldError, directory, read_lines, to_lines};
 
 /// Upstream's errors on a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,8 +226,8 @@ pub fn sample_cases() -> Vec<Case> {
         .collect()
 }
 
-/// Returns upstream's results for the committed sample.
-pub fn upstream_sample() -> Result<Vec<Vec<ChangeResult>>> {
+/// Returns the path and the text of the committed sample, with upstream's code.
+pub fn upstream_sample() -> Result<(PathBuf, String)> {
     let mut sample = vec![Vec::new(); sample_cases().len()];
     for release in RELEASES {
         let mut results = sample.iter_mut();
@@ -246,17 +247,12 @@ pub fn upstream_sample() -> Result<Vec<Vec<ChangeResult>>> {
             },
         )?;
     }
-    Ok(sample)
+    Ok((directory().join(SAMPLE), to_lines(&sample)?))
 }
 
 /// Reads the committed sample.
 pub fn sample() -> Result<Vec<Vec<ChangeResult>>> {
     read_lines(&directory().join(SAMPLE))
-}
-
-/// Writes the committed sample.
-pub fn write_sample() -> Result<()> {
-    write_lines(&directory().join(SAMPLE), &upstream_sample()?)
 }
 
 /// Counts the outcomes of `cases` generated changes to manifests: from other ones, from objects that kubectl applied, and from objects

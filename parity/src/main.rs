@@ -1,6 +1,7 @@
 //! Command line that compares kube-apiserver's code with the library, and writes the vectors.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -8,7 +9,7 @@ use clap::Parser;
 use managed_by::Release;
 use managed_by_parity::default_release::CaseCounts;
 use managed_by_parity::generate::Generator;
-use managed_by_parity::vector::{Case, write_lines};
+use managed_by_parity::vector::{Case, to_lines};
 use managed_by_parity::{cases, change, fields, oracle, random, trace, vector};
 
 #[derive(Parser)]
@@ -35,8 +36,6 @@ enum Command {
         /// Releases to compare (default: the oldest one, the newest one, and one between them)
         releases: Vec<Release>,
     },
-    /// Write upstream's results for the committed sample of changes
-    UpdateChanges,
     /// Compare the library's verdicts without a release and with each release on generated cases
     DefaultRelease { cases: u64, seed: u64 },
 }
@@ -71,7 +70,6 @@ fn main() -> Result<()> {
             };
             compare_changes(cases, seed, &releases)
         }
-        Command::UpdateChanges => change::write_sample().map(|()| "written".to_owned()),
         Command::DefaultRelease { cases, seed } => compare_default_release(cases, seed),
     }?;
     println!("{line}");
@@ -158,23 +156,28 @@ fn compare_default_release(cases: u64, seed: u64) -> Result<String> {
     Ok(format!("{counts:?}, {seconds:.1} s"))
 }
 
+/// Returns the files that upstream's code determines, each with its text.
+fn files() -> Result<Vec<(PathBuf, String)>> {
+    let vectors = vector::FILES.into_iter().map(|file| {
+        let vectors = oracle::vectors(cases::read(file)?)?;
+        Ok((vector::directory().join(file), to_lines(&vectors)?))
+    });
+    let mut files: Vec<_> = vectors.collect::<Result<_>>()?;
+    files.push(trace::upstream_verdicts()?);
+    files.push(change::upstream_sample()?);
+    files.push((fields::path(), fields::table()?));
+    Ok(files)
+}
+
 fn update() -> Result<String> {
-    let mut count = 0_usize;
-    for file in vector::FILES {
-        let cases = cases::read(file)?;
-        count = count.saturating_add(cases.len());
-        write_lines(&vector::directory().join(file), &oracle::vectors(cases)?)?;
+    let files = files()?;
+    for (path, text) in &files {
+        fs::write(path, text).with_context(|| path.display().to_string())?;
     }
-    let traces = trace::upstream_vectors()?;
-    count = count.saturating_add(traces.len());
-    trace::write(traces)?;
-    change::write_sample()?;
-    fs::write(fields::path(), fields::table()?)?;
-    Ok(format!("{count} vectors written"))
+    Ok(format!("{} files written", files.len()))
 }
 
 fn verify() -> Result<String> {
-    let mut count = 0_usize;
     for entry in fs::read_dir(vector::directory())
         .context("vectors")?
         .flatten()
@@ -183,29 +186,11 @@ fn verify() -> Result<String> {
         let is_known = vector::FILES.iter().any(|file| name == *file) || name == change::SAMPLE;
         ensure!(is_known, "{}: unknown vector file", name.display());
     }
-    for file in vector::FILES {
-        let cases = cases::read(file)?;
-        count = count.saturating_add(cases.len());
-        let is_same = oracle::vectors(cases)? == vector::read(file)?;
-        ensure!(is_same, "{file} is out of date: run `make update-parity`");
+    let files = files()?;
+    for (path, text) in &files {
+        let name = path.display();
+        let is_same = fs::read_to_string(path)? == *text;
+        ensure!(is_same, "{name} is out of date: run `make update-parity`");
     }
-    let traces = trace::upstream_vectors()?;
-    count = count.saturating_add(traces.len());
-    let is_same = traces == trace::vectors()?;
-    ensure!(
-        is_same,
-        "verdicts on traces are out of date: run `make update-parity`"
-    );
-    let is_same = change::upstream_sample()? == change::sample()?;
-    ensure!(
-        is_same,
-        "{} is out of date: run `make update-parity`",
-        change::SAMPLE
-    );
-    let is_same = fs::read_to_string(fields::path())? == fields::table()?;
-    ensure!(
-        is_same,
-        "fields.txt is out of date: run `make update-parity`"
-    );
-    Ok(format!("{count} vectors verified"))
+    Ok(format!("{} files verified", files.len()))
 }

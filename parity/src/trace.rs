@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::oracle;
-use crate::vector::{Case, ValidationResult, Vector, read_lines, write_lines};
+use crate::vector::{Case, ValidationResult, Vector, read_lines, to_lines};
 
 /// Streams with Jobs: of the Job controller, of other controllers' child Jobs, and of MultiKueue's hub and worker.
 ///
@@ -181,17 +181,13 @@ pub fn vectors() -> Result<Vec<Vector>> {
         .collect())
 }
 
-/// Runs upstream's code on the requests on Jobs.
-pub fn upstream_vectors() -> Result<Vec<Vector>> {
-    oracle::vectors(job_requests()?)
-}
-
-/// Writes upstream's results, which [`vectors`] reads.
-pub fn write(vectors: Vec<Vector>) -> Result<()> {
+/// Returns the path and the text of the file that [`vectors`] reads, with upstream's code.
+pub fn upstream_verdicts() -> Result<(PathBuf, String)> {
     let verdict = |Vector { case, results }| RecordedResults {
         name: case.name,
         results,
     };
-    let verdicts: Vec<_> = vectors.into_iter().map(verdict).collect();
-    write_lines(&path(VERDICTS), &verdicts)
+    let vectors = oracle::vectors(job_requests()?)?.into_iter();
+    let verdicts: Vec<_> = vectors.map(verdict).collect();
+    Ok((path(VERDICTS), to_lines(&verdicts)?))
 }

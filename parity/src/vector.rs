@@ -147,12 +147,8 @@ pub fn all() -> Result<Vec<Vector>> {
     Ok(files.concat())
 }
 
-/// Writes a file with one JSON value per line.
-pub fn write_lines<T: Serialize>(path: &Path, values: &[T]) -> Result<()> {
-    let mut text = String::new();
-    for value in values {
-        text.push_str(&serde_json::to_string(value)?);
-        text.push('\n');
-    }
-    fs::write(path, text).with_context(|| path.display().to_string())
+/// Returns the text of a file with one JSON value per line.
+pub fn to_lines<T: Serialize>(values: &[T]) -> Result<String> {
+    let line = |value| Ok(serde_json::to_string(value)? + "\n");
+    values.iter().map(line).collect()
 }
