@@ -8,7 +8,6 @@ pub mod cases;
 pub mod change;
 pub mod compare;
 pub mod default_release;
-pub mod difference;
 pub mod fields;
 pub mod generate;
 mod job;

@@ -9,7 +9,7 @@ use managed_by::{
 };
 use managed_by_parity::generate::Generator;
 use managed_by_parity::vector::{self, Vector};
-use managed_by_parity::{cases, change, compare, default_release, difference, trace};
+use managed_by_parity::{cases, change, compare, default_release, trace};
 use serde_json::{Value, json};
 
 /// `make parity-random` compares only the releases in the Makefile.
@@ -32,6 +32,14 @@ fn vectors() -> Vec<Vector> {
 
 /// Number of vectors in each file, to detect lost lines in files that contain their own cases.
 const COUNTS: [usize; vector::FILES.len()] = [395, 282, 296, 600, 267, 200];
+
+/// Prefixes of the names of cases with an intended difference from upstream. Every such case must differ.
+const DIFFERENCES: [&str; 2] = [
+    // An unchanged value is not evaluated again, so that a stored object with an invalid value can be updated, finalized and deleted.
+    "ratchet:",
+    // Of a template, only the scheduling directives of a suspended Job are evaluated: kube-apiserver itself denies all other changes.
+    "skipped:",
+];
 
 #[test]
 fn vectors_match_the_cases() {
@@ -56,20 +64,19 @@ fn vectors_match_the_cases() {
     let new: Vector = serde_json::from_str(line).unwrap();
     assert!(new.results.is_empty(), "CONTRIBUTING.md");
     assert_eq!(trace::vectors().unwrap().len(), 730);
-    for known in difference::read().unwrap() {
-        let is_used = names.iter().any(|name| name.starts_with(&known.prefix));
-        assert!(is_used, "{}: no case", known.prefix);
+    for prefix in DIFFERENCES {
+        let is_used = names.iter().any(|name| name.starts_with(prefix));
+        assert!(is_used, "{prefix}: no case");
     }
 }
 
 #[test]
 fn library_matches_upstream() {
-    let known = difference::read().unwrap();
     let evaluated = rules().iter().filter(|rule| !rule.is_for_manifests());
     let mut silent: Vec<_> = evaluated.filter(|rule| rule.is_upstream()).collect();
     for vector in vectors() {
         let case = &vector.case;
-        let differs = known.iter().any(|d| case.name.starts_with(&d.prefix));
+        let differs = DIFFERENCES.iter().any(|d| case.name.starts_with(*d));
         for &release in Release::ALL {
             let upstream = vector.result(release).unwrap();
             let settings = Settings::for_release(release).for_tools();
