@@ -2,7 +2,7 @@
 
 use crate::support::{GUEST, module, root};
 use managed_by_testing::metadata::{self, Metadata};
-use managed_by_testing::{ModuleError, Policy, module as inspect, readme};
+use managed_by_testing::{Policy, module as inspect, readme};
 use serde_json::Value;
 
 #[test]
@@ -89,8 +89,8 @@ fn protocol_version_is_v1() {
 
 #[test]
 fn module_without_metadata_is_rejected() {
-    let rejected = Policy::load(&module("policy.wasm"));
-    assert!(matches!(rejected, Err(ModuleError::NoProtocolVersion)));
+    let error = Policy::load(&module("policy.wasm")).err().unwrap();
+    assert_eq!(error.to_string(), "Policy is missing protocol version");
     assert!(inspect::metadata(&module("policy.wasm")).unwrap().is_none());
 }
 

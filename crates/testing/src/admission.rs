@@ -2,9 +2,8 @@
 //!
 //! Tests of the built modules and `make demo` build their payloads here.
 
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Map, Value, json};
-
-use crate::ModuleError;
 
 /// Members of an `AdmissionRequest` that PolicyServer passes on.
 const MEMBERS: [&str; 15] = [
@@ -31,18 +30,16 @@ const REQUIRED: [&str; 5] = ["uid", "kind", "resource", "operation", "userInfo"]
 /// Returns the request that PolicyServer would pass on, from an `AdmissionReview` or a bare request.
 ///
 /// Like PolicyServer, it drops unknown members and nulls.
-pub fn request(review: &Value) -> Result<Value, ModuleError> {
+pub fn request(review: &Value) -> Result<Value> {
     let is_review = review.get("kind").and_then(Value::as_str) == Some("AdmissionReview");
     let request = if is_review {
         review.get("request")
     } else {
         Some(review)
     };
-    let Some(request) = request.and_then(Value::as_object) else {
-        return Err(ModuleError::Request("no request".to_owned()));
-    };
-    if let Some(missing) = REQUIRED.iter().find(|m| !request.contains_key(**m)) {
-        return Err(ModuleError::Request(format!("missing field `{missing}`")));
+    let request = request.and_then(Value::as_object).context("no request")?;
+    for member in REQUIRED {
+        ensure!(request.contains_key(member), "missing field `{member}`");
     }
     let known = request
         .iter()
@@ -93,9 +90,7 @@ mod tests {
             (json!({"kind": "AdmissionReview"}), "no request"),
             (json!([]), "no request"),
         ] {
-            let expected =
-                format!("cannot build AdmissionRequest object from given input: {message}");
-            assert_eq!(request(&input).unwrap_err().to_string(), expected);
+            assert_eq!(request(&input).unwrap_err().to_string(), message);
         }
     }
 }

@@ -72,26 +72,3 @@ pub const PUBLISHED: [[&str; 3]; 2] = [
         "pods/artifacthub-pkg.yml",
     ],
 ];
-
-/// The error type of calls to a module.
-#[derive(Debug, thiserror::Error)]
-pub enum ModuleError {
-    /// The engine rejects the module.
-    #[error("cannot load the module: {0}")]
-    Load(String),
-    /// The module has no protocol version, so PolicyServer would not start.
-    #[error("Policy is missing protocol version")]
-    NoProtocolVersion,
-    /// The module's metadata cannot be read.
-    #[error("metadata: {0}")]
-    Metadata(String),
-    /// The guest trapped, returned an error or timed out.
-    #[error("internal server error: {0}")]
-    Call(String),
-    /// The guest's response is not in Kubewarden's format.
-    #[error("the policy returned an invalid response: {0}")]
-    InvalidResponse(#[from] serde_json::Error),
-    /// PolicyServer would reject the request.
-    #[error("cannot build AdmissionRequest object from given input: {0}")]
-    Request(String),
-}

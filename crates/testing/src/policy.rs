@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use anyhow::{Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use wasmi::errors::LinkerError;
@@ -14,7 +15,7 @@ use wasmi::{
 };
 
 use crate::library::ValidationResponse;
-use crate::{ModuleError, admission, module};
+use crate::{admission, module};
 
 /// Fuel limit of a call: more than a call can consume within PolicyServer's timeout of two seconds. Unit tests use less.
 const FUEL: u64 = if cfg!(test) {
@@ -68,16 +69,15 @@ struct Call {
 
 impl Policy {
     /// Compiles an annotated module. PolicyServer does not start without protocol version v1 in its metadata.
-    pub fn load(wasm: &[u8]) -> Result<Self, ModuleError> {
-        let metadata = module::metadata(wasm)?.ok_or(ModuleError::NoProtocolVersion)?;
-        if metadata.get("protocolVersion").and_then(Value::as_str) != Some("v1") {
-            return Err(ModuleError::NoProtocolVersion);
-        }
+    pub fn load(wasm: &[u8]) -> Result<Self> {
+        let metadata = module::metadata(wasm)?.unwrap_or_default();
+        let version = metadata.get("protocolVersion").and_then(Value::as_str);
+        ensure!(version == Some("v1"), "Policy is missing protocol version");
         Self::load_unannotated(wasm)
     }
 
     /// Compiles a module with or without metadata, as kwctl does.
-    pub fn load_unannotated(wasm: &[u8]) -> Result<Self, ModuleError> {
+    pub fn load_unannotated(wasm: &[u8]) -> Result<Self> {
         let mut config = Config::default();
         config.consume_fuel(true);
         // Charge fuel only for instructions: translation would be charged only to the first call of a function.
@@ -88,8 +88,8 @@ impl Policy {
         });
         let engine = Engine::new(&config);
         Ok(Self {
-            module: Module::new(&engine, wasm).map_err(|e| ModuleError::Load(e.to_string()))?,
-            linker: linker(&engine).map_err(|e| ModuleError::Load(e.to_string()))?,
+            module: Module::new(&engine, wasm).map_err(|e| anyhow!("{e}"))?,
+            linker: linker(&engine).map_err(|e| anyhow!("{e}"))?,
             host: None,
         })
     }
@@ -104,16 +104,16 @@ impl Policy {
     }
 
     /// Runs one operation in a fresh instance.
-    pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>, ModuleError> {
+    pub fn call(&self, operation: &str, payload: &[u8]) -> Result<Vec<u8>> {
         self.run(operation, payload).map(|(response, _)| response)
     }
 
     /// Measures one operation in a fresh instance.
-    pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost, ModuleError> {
+    pub fn measure(&self, operation: &str, payload: &[u8]) -> Result<Cost> {
         self.run(operation, payload).map(|(_, cost)| cost)
     }
 
-    fn run(&self, operation: &str, payload: &[u8]) -> Result<(Vec<u8>, Cost), ModuleError> {
+    fn run(&self, operation: &str, payload: &[u8]) -> Result<(Vec<u8>, Cost)> {
         let call = Call {
             operation: operation.as_bytes().to_vec(),
             payload: payload.to_vec(),
@@ -124,11 +124,9 @@ impl Policy {
         };
         let mut store = Store::new(self.linker.engine(), call);
         store.limiter(|call| &mut call.limits);
-        let failed = |error: &WasmiError| {
-            ModuleError::Call(match error.as_trap_code() {
-                Some(TrapCode::OutOfFuel) => "the call ran out of fuel".to_owned(),
-                _ => error.to_string(),
-            })
+        let failed = |error: &WasmiError| match error.as_trap_code() {
+            Some(TrapCode::OutOfFuel) => anyhow!("the call ran out of fuel"),
+            _ => anyhow!("{error}"),
         };
         let (memory, succeeded) = self.call_guest(&mut store).map_err(|e| failed(&e))?;
         let fuel = store.get_fuel().map_err(|e| failed(&e))?;
@@ -138,7 +136,7 @@ impl Policy {
         };
         let call = store.into_data();
         match succeeded {
-            0 => Err(ModuleError::Call(call.error.unwrap_or_default())),
+            0 => Err(anyhow!(call.error.unwrap_or_default())),
             _ => Ok((call.response, cost)),
         }
     }
@@ -164,30 +162,23 @@ impl Policy {
     }
 
     /// Calls `validate`.
-    pub fn validate(
-        &self,
-        request: &Value,
-        settings: &Value,
-    ) -> Result<ValidationResponse, ModuleError> {
+    pub fn validate(&self, request: &Value, settings: &Value) -> Result<ValidationResponse> {
         self.validate_bytes(&admission::payload(request, settings))
     }
 
     /// Calls `validate` with a raw payload, even one that PolicyServer would never send.
-    pub fn validate_bytes(&self, payload: &[u8]) -> Result<ValidationResponse, ModuleError> {
+    pub fn validate_bytes(&self, payload: &[u8]) -> Result<ValidationResponse> {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 
     /// Calls `validate_settings`.
-    pub fn validate_settings(
-        &self,
-        settings: &Value,
-    ) -> Result<SettingsValidationResponse, ModuleError> {
+    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsValidationResponse> {
         let response = self.call("validate_settings", settings.to_string().as_bytes())?;
         Ok(serde_json::from_slice(&response)?)
     }
 
     /// Calls `protocol_version`.
-    pub fn protocol_version(&self) -> Result<Value, ModuleError> {
+    pub fn protocol_version(&self) -> Result<Value> {
         Ok(serde_json::from_slice(
             &self.call("protocol_version", b"")?,
         )?)
