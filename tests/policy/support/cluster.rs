@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use managed_by::{Cluster, Lookup, LookupError};
 use managed_by_testing::Host;
-use managed_by_testing::library::documented_job;
+use managed_by_testing::library::{ValidationResponse, documented_job, validate_in};
 use serde_json::Value;
 
 use super::root;
@@ -56,6 +56,16 @@ static JOBS: LazyLock<BTreeMap<(String, String), Value>> = LazyLock::new(|| {
 /// Returns a Job of [`FakeCluster::Recorded`].
 pub(crate) fn job(namespace: &str, name: &str) -> &'static Value {
     &JOBS[&(namespace.to_owned(), name.to_owned())]
+}
+
+/// Returns the library's response.
+pub(crate) fn review(request: &Value, settings: &Value) -> ValidationResponse {
+    review_with(request, &settings.to_string())
+}
+
+/// Returns the library's response with settings in a given order.
+pub(crate) fn review_with(request: &Value, settings: &str) -> ValidationResponse {
+    validate_in(&FakeCluster::Recorded, &request.to_string(), settings)
 }
 
 impl FakeCluster {

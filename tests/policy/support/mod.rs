@@ -6,12 +6,11 @@ pub(crate) mod payload;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use managed_by_testing::library::validate_in;
 use managed_by_testing::{Host, Policy};
-use serde_json::Value;
 
 use cluster::FakeCluster;
 
+pub(crate) use cluster::{review, review_with};
 pub(crate) use managed_by_testing::library::ValidationResponse;
 pub(crate) use managed_by_testing::root;
 
@@ -33,16 +32,6 @@ pub(crate) fn pods_guest(host: Arc<Host>) -> Policy {
     static COMPILED: LazyLock<Policy> =
         LazyLock::new(|| Policy::load(&module("annotated-pods-policy.wasm")).unwrap());
     COMPILED.clone().with_host(host)
-}
-
-/// Returns the library's response.
-pub(crate) fn review(request: &Value, settings: &Value) -> ValidationResponse {
-    review_with(request, &settings.to_string())
-}
-
-/// Returns the library's response with settings in a given order.
-pub(crate) fn review_with(request: &Value, settings: &str) -> ValidationResponse {
-    validate_in(&FakeCluster::Recorded, &request.to_string(), settings)
 }
 
 /// Lists the files below a directory with an extension, sorted by path.
