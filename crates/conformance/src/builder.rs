@@ -22,7 +22,7 @@ use super::writes::{ListedWrites, WriteLocation, WriteObjects, recorded_write};
 /// Maximum number of objects whose denied writes are listed.
 const MAX_OBJECTS: usize = 100;
 /// Builder of a report about a controller's writes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ReportBuilder<'s> {
     controller: String,
     settings: Settings<'s>,
@@ -65,20 +65,7 @@ impl<'s> ReportBuilder<'s> {
                 ..Provenance::default()
             },
             releases: ReleaseSet::all(),
-            claimed: Vec::new(),
-            writes: 0,
-            status_writes: 0,
-            denied_writes: 0,
-            rejected_writes: 0,
-            transient_rejections: 0,
-            other_controller_writes: BTreeMap::new(),
-            skipped: 0,
-            rule_results: RuleResults::default(),
-            listed_writes: BTreeMap::new(),
-            objects: BTreeMap::new(),
-            identities: BTreeMap::new(),
-            other_objects: BTreeSet::new(),
-            transitions: Transitions::default(),
+            ..Self::default()
         }
     }
 

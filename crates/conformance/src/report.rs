@@ -20,11 +20,9 @@ pub(crate) struct ConformanceReport {
     pub(crate) provenance: Provenance,
     /// Evaluated releases, in the order of the results of each rule.
     pub(crate) releases: ReleaseSet,
-    /// Number of objects.
     pub(crate) objects: u64,
     /// Number of evaluated writes, including status writes.
     pub(crate) writes: u64,
-    /// Number of status writes.
     pub(crate) status_writes: u64,
     /// Number of writes that at least one release denies.
     pub(crate) denied_writes: u64,
@@ -41,7 +39,6 @@ pub(crate) struct ConformanceReport {
     /// Releases that allow every write, and in which the writes exercised all of the required profiles. Empty if a write was
     /// rejected, or an object is unfinished.
     pub(crate) conforms_to: ReleaseSet,
-    /// Results by profile.
     pub(crate) profiles: Vec<ProfileResult>,
     /// Results by rule, in the order in which kube-apiserver checks the rules.
     pub(crate) rules: Vec<RuleResult>,
@@ -61,7 +58,6 @@ pub(crate) struct ConformanceReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileResult {
-    /// Name of the profile.
     pub(crate) profile: &'static str,
     /// True if the controller must support the profile.
     pub(crate) is_required: bool,
@@ -89,7 +85,6 @@ pub(crate) struct MissingPart {
 pub(crate) struct UnfinishedObject {
     /// Object name, such as `Job.batch team-a/pi`.
     pub(crate) object: String,
-    /// The problem.
     pub(crate) problem: OutcomeProblem,
     /// Location of the last write to the object.
     pub(crate) last_write: String,
@@ -134,9 +129,7 @@ pub(crate) struct Provenance {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleResult {
-    /// Rule id.
     pub(crate) rule: &'static str,
-    /// Title of the rule. Backticks enclose code.
     pub(crate) title: &'static str,
     /// True for kube-apiserver's rules, false for this project's rules for custom resources.
     pub(crate) is_upstream: bool,
@@ -148,9 +141,7 @@ pub(crate) struct RuleResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleWarning {
-    /// Rule id.
     pub(crate) rule: &'static str,
-    /// Title of the rule. Backticks enclose code.
     pub(crate) title: &'static str,
     /// Number of accepted status writes with a warning.
     pub(crate) writes: u64,
@@ -164,7 +155,6 @@ pub(crate) struct RuleWarning {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleCounts {
-    /// Outcome of the rule.
     pub(crate) outcome: ConformanceOutcome,
     /// Number of writes that exercised the rule.
     pub(crate) exercised: u64,
@@ -226,7 +216,6 @@ pub(crate) struct RecordedWrite {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Rejection {
-    /// HTTP status.
     pub(crate) code: u16,
     /// Message; empty if not recorded.
     pub(crate) message: String,
@@ -248,7 +237,6 @@ pub(crate) struct FieldChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Denial {
-    /// Rule id.
     pub(crate) rule: &'static str,
     /// Releases that deny the write.
     pub(crate) releases: ReleaseSet,
