@@ -10,13 +10,6 @@ use crate::{
     rules, settings, status_guide,
 };
 
-/// Generates all files.
-pub(crate) fn all() -> Result<Vec<Generated>> {
-    let mut files = from_code()?;
-    files.extend(from_chart()?);
-    Ok(files)
-}
-
 /// Generates and writes all files. The manifests are rendered last, because Helm reads other generated files of the chart.
 pub(crate) fn write() -> Result<()> {
     generated::write(from_code()?)?;
@@ -56,11 +49,15 @@ mod tests {
     use expect_test::expect_file;
     use managed_by_testing::root;
 
-    use super::{Generated, all, deploy};
+    use super::{Generated, deploy, from_chart, from_code};
+
+    fn all() -> Vec<Generated> {
+        [from_code().unwrap(), from_chart().unwrap()].concat()
+    }
 
     #[test]
     fn generated_files_are_up_to_date() {
-        let files = all().unwrap();
+        let files = all();
         assert!(files.len() > 10, "{}", files.len());
         for Generated { path, text } in files {
             expect_file![root(path)].assert_eq(&text);
@@ -79,7 +76,7 @@ mod tests {
             "pods/artifacthub-pkg.yml",
             "policy-metadata.yml",
         ];
-        let mut files: Vec<_> = all().unwrap();
+        let mut files = all();
         files.extend(deploy::FILES.map(|(path, ..)| Generated::new(path, "")));
         let paths = files.iter().map(|file| file.path.as_str());
         let output = Command::new("git")

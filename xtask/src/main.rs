@@ -72,11 +72,7 @@ enum Command {
         seed: u64,
     },
     /// Write all files that are generated from the code
-    Generate {
-        /// Fail if a file would change, and write nothing
-        #[arg(long)]
-        check: bool,
-    },
+    Generate,
     /// Build the site of the documentation, and check its links
     Book {
         /// Program `mdbook`
@@ -125,8 +121,7 @@ fn main() -> Result<()> {
             let out = File::create(&file).with_context(|| file.display().to_string())?;
             expected::write(&mut BufWriter::new(out), generated, seed)
         }
-        Command::Generate { check: true } => generated::check(generators::all()?),
-        Command::Generate { check: false } => generators::write(),
+        Command::Generate => generators::write(),
         Command::Render { directory } => {
             fs::create_dir_all(&directory)?;
             for name in rendered::names() {
