@@ -21,7 +21,6 @@ const TEXTS: [(&str, &str); 6] = [
     ("homeURL", "io.kubewarden.policy.url"),
 ];
 
-/// Generates `artifacthub-pkg.yml` for each policy.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let package = |[metadata, questions, package]: &[&str; 3]| {
         // `policy-metadata.yml` is partly generated too.

@@ -17,7 +17,6 @@ use crate::settings;
 /// Settings of the pods policy. They are in `$defs`, because the other policy has them too.
 const PODS: [&str; 3] = ["on_lookup_failure", "exempt", "rules"];
 
-/// Generates the schema.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = values_schema(&settings::schema()?, from_str(&read(VALUES_SCHEMA)?)?)?;
     Ok(vec![Generated::new(VALUES_SCHEMA, format!("{schema:#}\n"))])

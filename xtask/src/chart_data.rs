@@ -123,7 +123,6 @@ struct CelRow {
     reason: &'static str,
 }
 
-/// Generates the files.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let defaults: Value = serde_yaml_ng::from_str(&read(VALUES)?)?;
     Ok(vec![

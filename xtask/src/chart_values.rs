@@ -54,7 +54,6 @@ const PROJECTS: &str = "charts/managed-by-policy/files/projects.yaml";
 const KUBERNETES: &str = "kubernetes";
 const KUEUE: &str = "kueue";
 
-/// Generates both files.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let projects = projects()?;
     let mut all = "\

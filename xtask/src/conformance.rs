@@ -80,7 +80,6 @@ struct ReportFinding {
     message: String,
 }
 
-/// Generates the page.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let mut reports = Vec::new();
     add_reports(Path::new(REPORTS), &mut reports)?;

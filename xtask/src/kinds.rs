@@ -8,7 +8,6 @@ use managed_by_testing::read;
 
 use crate::generated::{Generated, replace_between_marks};
 
-/// Generates `docs/reference/kinds.md`.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new("docs/reference/kinds.md", page()?)])
 }

@@ -17,7 +17,6 @@ const RULES: &str = "\nrules:\n";
 const AFTER_RULES: &str = "mutating: ";
 const RESOURCES: &str = "  io.artifacthub.resources: ";
 
-/// Generates the file.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(METADATA, text()?)])
 }

@@ -15,7 +15,6 @@ use serde_json::{Value, from_str, json};
 
 use crate::generated::{Generated, Page};
 
-/// Generates the schema.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let schema = format!("{:#}\n", schema()?);
     Ok(vec![Generated::new(SCHEMA, schema)])

@@ -19,7 +19,6 @@ use states::{END, START, conditions, states, step};
 
 const GUIDE: &str = "docs/reference/job-status.md";
 
-/// Generates the tables of the guide.
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let guide = read(GUIDE)?;
     let guide = replace_between_marks(&guide, "transitions", &transitions()?)?;
