@@ -21,10 +21,11 @@
 use std::fmt::Write as _;
 
 use managed_by::{Kind, kinds};
-use managed_by_testing::{invalid_requests, objects};
+use managed_by_testing::objects;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::code_of;
+use crate::kinds::strict;
 use crate::support::{
     ValidationResponse, review, review_with, root, settings_error, validate_payload,
 };
@@ -39,7 +40,7 @@ fn one_or_many(value: &Value) -> &[Value] {
 /// Expands the settings of a case.
 fn settings(case: &Value) -> Value {
     if *case == "strict" {
-        return invalid_requests::strict();
+        return strict();
     }
     let mut settings = case.clone();
     if settings["custom_kinds"] == "examples" {

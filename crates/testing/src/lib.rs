@@ -17,7 +17,6 @@ pub mod chart;
 pub mod cluster;
 pub mod examples;
 pub mod expected;
-pub mod invalid_requests;
 pub mod library;
 pub mod metadata;
 pub mod module;

@@ -1,11 +1,8 @@
 //! Matrix of kinds and rules: each rule fires, at its default level, for each kind that it applies to.
-//!
-//! The requests are in `crates/testing/src/invalid_requests.rs`.
 
 use managed_by::{kinds, rules};
-use managed_by_testing::invalid_requests::levels_of_fired_rules;
 
-use crate::support::review;
+use super::invalid_requests::levels_of_fired_rules;
 
 /// Prefixes of rules that other tests cover: a Job's template and status, pods, and large objects.
 const COVERED_ELSEWHERE: [&str; 5] = [
@@ -19,7 +16,7 @@ const COVERED_ELSEWHERE: [&str; 5] = [
 #[test]
 fn each_rule_fires_for_each_kind_at_its_default_level() {
     for kind in kinds() {
-        let mut levels = levels_of_fired_rules(kind, review).unwrap();
+        let mut levels = levels_of_fired_rules(kind);
         levels.retain(|id, _| !id.starts_with("job-status/"));
         let applicable = rules()
             .iter()

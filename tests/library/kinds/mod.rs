@@ -1,5 +1,6 @@
 //! Tests that run for every built-in kind: its `managedBy` field, its rules and its status transitions.
 
+mod invalid_requests;
 mod managed_by_field;
 mod matrix;
 mod mutations;
@@ -10,6 +11,8 @@ use serde_json::Value;
 
 use crate::support::{ValidationResponse, review};
 use managed_by_testing::objects::{object_with_managed_by, request};
+
+pub(crate) use invalid_requests::strict;
 
 /// Returns each kind with each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
@@ -29,11 +32,6 @@ fn create(kind: &'static Kind<'static>, object: &Value) -> ValidationResponse {
     let version = kind.versions()[0];
     let request = request((kind, version), "CREATE", "", &Value::Null, object);
     review(&request, &strict())
-}
-
-/// Returns settings that make the rules about a status deny on objects of built-in controllers too.
-fn strict() -> Value {
-    managed_by_testing::invalid_requests::strict()
 }
 
 #[track_caller]

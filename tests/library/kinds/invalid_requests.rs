@@ -1,20 +1,16 @@
-//! Requests that break every rule of a kind. `tests/library/kinds/matrix.rs` checks that each rule fires.
+//! Requests that break every rule of a kind. `matrix.rs` checks that each rule fires.
 //!
 //! All kinds get the same requests. A status contains the fields of all kinds, and each kind's rules read their own.
 
-#![expect(
-    clippy::indexing_slicing,
-    reason = "serde_json inserts a missing member"
-)]
-
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, ensure};
 use managed_by::{Enforcement, Kind, rules};
+use managed_by_testing::objects::{
+    NOON, ONE_PM, condition, object_with_managed_by, request, true_condition,
+};
 use serde_json::{Map, Value, json};
 
-use crate::library::ValidationResponse;
-use crate::objects::{NOON, ONE_PM, condition, object_with_managed_by, request, true_condition};
+use crate::support::review;
 
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 const OTHER: &str = "acme.io/runner";
@@ -70,7 +66,7 @@ fn invalid_transitions() -> Vec<(Value, Value)> {
 }
 
 /// Returns settings that make the rules about a status deny on objects of built-in controllers, as they do on delegated ones.
-pub fn strict() -> Value {
+pub(crate) fn strict() -> Value {
     let rules = rules().iter().filter(|rule| {
         rule.id().starts_with("status/") && rule.default_enforcement() == Enforcement::Deny
     });
@@ -182,31 +178,22 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
 }
 
 /// Returns the rules that fire for a kind, each with its level.
-///
-/// `review` takes a request and settings. Fails if a rule both denies and warns.
-pub fn levels_of_fired_rules(
-    kind: &Kind<'_>,
-    review: impl Fn(&Value, &Value) -> ValidationResponse,
-) -> Result<BTreeMap<&'static str, Enforcement>> {
+pub(super) fn levels_of_fired_rules(kind: &Kind<'_>) -> BTreeMap<&'static str, Enforcement> {
     let mut levels = BTreeMap::new();
-    let version = kind
-        .versions()
-        .first()
-        .context("a kind without a version")?;
-    for (settings, request) in invalid_requests((kind, version)) {
+    for (settings, request) in invalid_requests((kind, kind.versions()[0])) {
         let response = review(&request, &settings);
         for (fired, enforcement) in [
             (response.denied(), Enforcement::Deny),
             (response.warned(), Enforcement::Warn),
         ] {
             for fired in fired {
-                let id = fired.split(' ').next().unwrap_or_default();
-                let id = managed_by::rule(id).context("an unknown rule")?.id();
+                let id = fired.split(' ').next().unwrap();
+                let id = managed_by::rule(id).unwrap().id();
                 let previous = levels.insert(id, enforcement);
                 let is_same = previous.is_none_or(|level| level == enforcement);
-                ensure!(is_same, "{id} denies and warns: {}", kind.name());
+                assert!(is_same, "{id} denies and warns: {}", kind.name());
             }
         }
     }
-    Ok(levels)
+    levels
 }
