@@ -58,7 +58,7 @@ fn write(target: &str, content: &[u8]) -> Result<()> {
 }
 
 /// Returns the paths of the files in a directory and its subdirectories.
-fn files(directory: &str) -> Result<impl Iterator<Item = String>> {
+pub(crate) fn files(directory: &str) -> Result<impl Iterator<Item = String>> {
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -74,7 +74,7 @@ fn files(directory: &str) -> Result<impl Iterator<Item = String>> {
     Ok(files.into_iter())
 }
 
-fn has_extension(file: &str, extension: &str) -> bool {
+pub(crate) fn has_extension(file: &str, extension: &str) -> bool {
     Path::new(file).extension().is_some_and(|e| e == extension)
 }
 

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use managed_by::{Release, ReleaseSet};
 use managed_by_offline::profile::PROFILES;
-use managed_by_testing::{read, root};
+use managed_by_testing::read;
 use serde::Deserialize;
 
+use crate::book::{files, has_extension};
 use crate::generated::{Generated, replace_between_marks};
 use crate::profiles;
 
@@ -81,33 +80,17 @@ struct ReportFinding {
 }
 
 pub(crate) fn generated() -> Result<Vec<Generated>> {
-    let mut reports = Vec::new();
-    add_reports(Path::new(REPORTS), &mut reports)?;
+    let mut paths: Vec<_> = files(REPORTS)?.collect();
+    paths.retain(|path| has_extension(path, "yaml"));
+    paths.sort_unstable();
+    let reports = paths
+        .iter()
+        .map(|path| report(path).with_context(|| path.clone()));
+    let reports = reports.collect::<Result<Vec<_>>>()?;
     let page = replace_between_marks(&read(PAGE)?, "reports", &table(&reports)?)?;
     let page = replace_between_marks(&page, "findings", &findings(&reports)?)?;
     let page = replace_between_marks(&page, "profiles", &profiles::sections()?)?;
     Ok(vec![Generated::new(PAGE, page)])
-}
-
-/// Reads the reports below a directory, sorted by path.
-fn add_reports(directory: &Path, reports: &mut Vec<Report>) -> Result<()> {
-    let name = directory.to_str().context("the path is not UTF-8")?;
-    let entries = fs::read_dir(root(name)).with_context(|| name.to_owned())?;
-    let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = directory.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            add_reports(&path, reports)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-        {
-            let path = path.to_str().context("the path is not UTF-8")?;
-            reports.push(report(path).with_context(|| path.to_owned())?);
-        }
-    }
-    Ok(())
 }
 
 fn report(path: &str) -> Result<Report> {

@@ -103,18 +103,15 @@ pub fn validate_example(rule: &Rule, request: &Value, settings: &Value) -> Valid
         return validate(request, settings);
     }
     let (request, settings) = (request.to_string(), settings.to_string());
-    let request = AdmissionRequest::from_json(request.as_bytes());
-    match (request, Settings::from_json(settings.as_bytes())) {
-        (Err(reason), _) => Verdict::malformed(&reason).into(),
-        (_, Err(problems)) => Verdict::misconfigured(&problems).into(),
-        (Ok(request), Ok(settings)) => review(&request.with_manifests(), &settings).into(),
-    }
+    review_json(&request, &settings, |request, settings| {
+        review(&request.with_manifests(), settings).into()
+    })
 }
 
 /// Reviews a request in a cluster. Request and settings are JSON texts.
 pub fn validate_in(cluster: &impl Cluster, request: &str, settings: &str) -> ValidationResponse {
     review_json(request, settings, |request, settings| {
-        resolve(request, settings, |resolved| resolved.review(cluster)).into()
+        resolve(&request, settings, |resolved| resolved.review(cluster)).into()
     })
 }
 
@@ -125,7 +122,7 @@ pub fn review_lookups_in(
     settings: &str,
 ) -> ValidationResponse {
     review_json(request, settings, |request, settings| {
-        resolve(request, settings, |resolved| {
+        resolve(&request, settings, |resolved| {
             resolved.review_lookups(cluster)
         })
         .into()
@@ -135,7 +132,7 @@ pub fn review_lookups_in(
 fn review_json(
     request: &str,
     settings: &str,
-    review: impl FnOnce(&AdmissionRequest<'_>, &Settings<'_>) -> ValidationResponse,
+    review: impl FnOnce(AdmissionRequest<'_>, &Settings<'_>) -> ValidationResponse,
 ) -> ValidationResponse {
     let document = format!(r#"{{"request":{request},"settings":{settings}}}"#);
     let request = AdmissionRequest::from_json(request.as_bytes()).map_err(|e| e.within("request"));
@@ -143,7 +140,7 @@ fn review_json(
     match (request, document.map(|review| review.settings())) {
         (Err(reason), _) | (_, Err(reason)) => Verdict::malformed(&reason).into(),
         (_, Ok(Err(problems))) => Verdict::misconfigured(&problems).into(),
-        (Ok(request), Ok(Ok(settings))) => review(&request, &settings),
+        (Ok(request), Ok(Ok(settings))) => review(request, &settings),
     }
 }
 

@@ -1,9 +1,8 @@
-//! Functions that the tests of the module share: built modules, the library's responses and lists of files.
+//! Functions that the tests of the module share: built modules and the library's responses.
 
 pub(crate) mod cluster;
 pub(crate) mod payload;
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use managed_by_testing::{Host, Policy};
@@ -32,22 +31,4 @@ pub(crate) fn pods_guest(host: Arc<Host>) -> Policy {
     static COMPILED: LazyLock<Policy> =
         LazyLock::new(|| Policy::load(&module("annotated-pods-policy.wasm")).unwrap());
     COMPILED.clone().with_host(host)
-}
-
-/// Lists the files below a directory with an extension, sorted by path.
-pub(crate) fn files_with_extension(directory: &Path, extension: &str) -> Vec<PathBuf> {
-    let paths = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let below = |path: PathBuf| {
-        if path.is_dir() {
-            files_with_extension(&path, extension)
-        } else {
-            vec![path]
-        }
-    };
-    let mut files: Vec<_> = paths.flat_map(below).collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == extension));
-    files.sort();
-    files
 }
