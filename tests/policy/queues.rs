@@ -428,18 +428,6 @@ fn long_names_and_messages_are_truncated() {
     assert!(warning.len() <= 256 && warning.ends_with("é... [delegation/unusable-queue]"));
 }
 
-/// The page's examples, which `managed-by explain` prints.
-#[test]
-fn examples_of_the_page() {
-    let rule = managed_by::queue_rule();
-    let docs = rule.documentation();
-    for (example, count) in [(docs.accepted, 0), (docs.rejected, 1)] {
-        let request = serde_json::from_str(&example.request()).unwrap();
-        let response = library::validate_example(rule, &request, &json!({}));
-        assert_eq!((response.allowed, response.warnings.len()), (true, count));
-    }
-}
-
 /// Fuel of the module, without PolicyServer's host.
 #[test]
 fn cost_is_linear_in_what_the_lookups_return() {
