@@ -43,10 +43,8 @@ pub const SAMPLE: &str = "job-spec-changes.ndjson";
 /// Number of changes in the committed sample.
 const SAMPLE_SIZE: u64 = 300;
 
-/// Number of mistakes that a run returns.
 const MOST_MISTAKES: usize = 20;
 
-/// Seed of the committed sample.
 const SAMPLE_SEED: u64 = 72;
 
 /// The library's result for a change.

@@ -8,7 +8,6 @@ use crate::vector::Case;
 /// Counts of checked cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CaseCounts {
-    /// All cases.
     pub cases: u64,
     /// Cases that all releases deny.
     pub denied: u64,

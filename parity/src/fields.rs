@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::vector::is_patch;
 
-/// The committed table.
 pub(crate) const TABLE: &str = include_str!("../../crates/managed-by/src/rule/job_spec/fields.txt");
 
 /// Release of a field that is dropped by default in all releases.

@@ -12,7 +12,6 @@ use crate::vector::{Case, ValidationResult};
 /// Result of a run for one release.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Number of cases.
     pub cases: u64,
     /// Cases for which upstream returned errors.
     pub denied: u64,

@@ -25,7 +25,6 @@ pub const JOBS: [&str; 5] = [
     MULTIKUEUE[2],
 ];
 
-/// Streams of MultiKueue.
 pub const MULTIKUEUE: [&str; 3] = [
     "multikueue-0.14-hub",
     "multikueue-0.18-hub",

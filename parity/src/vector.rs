@@ -20,9 +20,7 @@ pub struct Case {
     /// Subresource, empty for the main resource.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sub_resource: String,
-    /// New object.
     pub object: Value,
-    /// Stored object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_object: Option<Value>,
 }
@@ -48,7 +46,6 @@ pub struct ValidationResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FieldError {
-    /// Path of the field.
     pub field: String,
     /// Complete error text.
     pub error: String,
@@ -58,7 +55,6 @@ pub struct FieldError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vector {
-    /// The case.
     pub case: Case,
     /// Results, each for some releases. Empty for a new case until `make update-parity` writes them.
     #[serde(default)]
@@ -127,7 +123,6 @@ pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors")
 }
 
-/// Reads the vectors in one file.
 pub fn read(file: &str) -> Result<Vec<Vector>> {
     read_lines(&directory().join(file))
 }

@@ -43,7 +43,6 @@ fn deployed(file: &str) -> Value {
     policy.unwrap()
 }
 
-/// The lists in a webhook rule.
 const RULE_LISTS: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"];
 
 /// Expands webhook rules into all combinations of one item from each of the given lists.

@@ -22,7 +22,6 @@ const SOURCE: &str = "target/book/src";
 /// Directory of the built site, as in `docs/book.toml`.
 const SITE: &str = "target/book/html";
 
-/// URL of the site.
 const SITE_URL: &str = "https://managed-by-policy.github.io/managed-by-policy/";
 
 /// Pages from other directories than `docs/`, with their paths on the site.

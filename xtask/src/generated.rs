@@ -5,7 +5,6 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use managed_by_testing::root;
 
-/// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Generated {
     /// Path relative to the root of the repository.
@@ -24,7 +23,6 @@ impl Generated {
     }
 }
 
-/// A page of the site.
 pub(crate) struct Page {
     /// Path in the repository. Links to and from the page are relative to it.
     pub(crate) path: String,
@@ -34,7 +32,6 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
-/// Writes generated files.
 pub(crate) fn write(files: Vec<Generated>) -> Result<()> {
     for Generated { path, text } in files {
         let path = root(&path);

@@ -21,7 +21,6 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
     Ok(vec![Generated::new(METADATA, text()?)])
 }
 
-/// Returns the text of the file.
 pub(crate) fn text() -> Result<String> {
     let file = read(METADATA)?;
     let (head, rest) = file.split_once(RULES).context("no rules")?;

@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result};
 use managed_by::rule;
 use managed_by_offline::profile::PROFILES;
 
-/// Returns the section of each profile.
 pub(crate) fn sections() -> Result<String> {
     let mut text = String::new();
     for profile in PROFILES {

@@ -12,7 +12,6 @@ use serde_yaml_ng::Value as Yaml;
 
 use crate::generated::{Generated, Page, replace_between_marks};
 
-/// URL of the playground.
 const PLAYGROUND: &str = "https://managed-by-policy.github.io/managed-by-policy/playground/";
 
 /// Page with the table of the rules that the policies in CEL enforce.
@@ -81,7 +80,6 @@ pub(crate) fn documented_rules() -> impl Iterator<Item = &'static Rule> {
     rules().iter().copied().chain([queue_rule()])
 }
 
-/// Describes the default level of a rule.
 fn default_level(rule: &Rule) -> String {
     let default = rule.default_enforcement();
     if rule.id().starts_with("status/") && default == Enforcement::Deny {
@@ -210,7 +208,6 @@ fn manifests(request: &str) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Returns where a rule runs.
 fn runs_in(rule: &Rule) -> &'static str {
     if *rule == *queue_rule() {
         "the queues policy, for workloads for MultiKueue with a queue"

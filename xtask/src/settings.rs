@@ -91,7 +91,6 @@ pub(crate) fn version_pattern() -> String {
     format!(r"^v?1\.({minors}|{beta})(\.(0|[1-9][0-9]{{0,8}})([-+].*)?)?$")
 }
 
-/// Returns the minor releases: `1.30`.
 fn minor_releases() -> Vec<String> {
     let minors: BTreeSet<_> = Release::ALL.iter().map(|r| r.minor()).collect();
     minors

@@ -47,7 +47,6 @@ pub(crate) struct ReportBuilder<'s> {
     identities: BTreeMap<String, String>,
     /// Names of other controllers' objects.
     other_objects: BTreeSet<String>,
-    /// Transitions of all Jobs.
     transitions: Transitions,
 }
 

@@ -54,7 +54,6 @@ pub(crate) struct ConformanceReport {
     pub(crate) unfinished_objects: Vec<UnfinishedObject>,
 }
 
-/// Result of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileResult {
@@ -125,7 +124,6 @@ pub(crate) struct Provenance {
     pub(crate) recordings: Vec<String>,
 }
 
-/// Results of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleResult {
@@ -137,7 +135,6 @@ pub(crate) struct RuleResult {
     pub(crate) results: Vec<RuleCounts>,
 }
 
-/// Warnings of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleWarning {
@@ -185,11 +182,9 @@ pub(crate) struct DeniedWrites {
     pub(crate) object: String,
     /// Writes in recorded order.
     pub(crate) writes: Vec<RecordedWrite>,
-    /// Number of omitted writes.
     pub(crate) omitted_writes: u64,
 }
 
-/// A write to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecordedWrite {
@@ -208,7 +203,6 @@ pub(crate) struct RecordedWrite {
     pub(crate) repeated: u64,
     /// Denials; empty if every release allows the write, which the API server rejected.
     pub(crate) denials: Vec<Denial>,
-    /// Change of the written field.
     pub(crate) change: FieldChange,
 }
 
@@ -229,7 +223,6 @@ pub(crate) struct FieldChange {
     pub(crate) field: &'static str,
     /// Value before the write; `null` for a missing field.
     pub(crate) before: Value,
-    /// Written value.
     pub(crate) after: Value,
 }
 

@@ -10,7 +10,6 @@ use super::report::{Denial, FieldChange, RecordedWrite, Rejection};
 /// Maximum number of listed writes of an object.
 const MAX_WRITES: usize = 20;
 
-/// Location of a write in a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct WriteLocation {
     /// File name.
@@ -28,11 +27,9 @@ impl fmt::Display for WriteLocation {
     }
 }
 
-/// The objects of a write.
 pub(super) struct WriteObjects<'v> {
     /// Stored object; `null` for a create.
     pub(super) old: &'v Value,
-    /// New object.
     pub(super) new: &'v Value,
     /// True for the subresource `status`.
     pub(super) is_status: bool,

@@ -18,7 +18,6 @@ pub(crate) struct Checker {
     record: Mutex<Record>,
 }
 
-/// Options of the layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) releases: ReleaseSet,
@@ -39,7 +38,6 @@ pub(crate) struct Record {
     pub(crate) not_evaluated: Vec<String>,
 }
 
-/// Denial of a write.
 pub(crate) struct Denial {
     pub(crate) code: u16,
     pub(crate) message: String,

@@ -22,7 +22,6 @@ use crate::{Client, Reader};
 /// Result of a run of `status`.
 pub(crate) struct Run {
     pub(crate) report: Result<StatusReport, CliError>,
-    /// Paths of the requests.
     pub(crate) requests: BTreeSet<String>,
     /// Limits of the lists' pages.
     pub(crate) limits: Vec<usize>,

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::{root, yaml_documents};
 
-/// Directory of the chart.
 pub const CHART: &str = "charts/managed-by-policy";
 
 /// Manifests for a cluster with all projects, each with its values in `ci/` and the arguments of `helm template`.
@@ -54,7 +53,6 @@ pub fn policy(name: &str) -> Result<Option<Value>> {
         .transpose()
 }
 
-/// Returns the policy in a manifest.
 pub fn policy_in(manifest: &str) -> Result<Value> {
     let is_policy =
         |document: &Value| document.get("kind") == Some(&"ClusterAdmissionPolicy".into());
@@ -62,7 +60,6 @@ pub fn policy_in(manifest: &str) -> Result<Value> {
     policy.context("no policy")
 }
 
-/// Returns the settings of all policies in a manifest.
 pub fn settings_in(manifest: &str) -> Result<Vec<Value>> {
     let documents = yaml_documents(manifest)?;
     let specs = documents.iter().filter_map(|document| document.get("spec"));

@@ -19,7 +19,6 @@ pub const LEASES: &str = "coordination.k8s.io/v1/leases";
 /// API version of Kueue's objects.
 pub const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
 
-/// Fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// A response with this code.
@@ -34,7 +33,6 @@ pub enum Fault {
     Malformed,
 }
 
-/// A cluster.
 #[derive(Debug, Clone)]
 pub struct StubCluster {
     /// Time in the header `Date`.

@@ -29,7 +29,6 @@ pub struct ExpectedResult {
     pub name: String,
     /// Admission request as JSON text, because JavaScript would read `1.0` as an integer and kube-apiserver does not.
     pub request: String,
-    /// Settings of the policy.
     pub settings: Value,
     /// Response of the module's operation `validate`.
     pub response: Value,
@@ -42,7 +41,6 @@ pub struct ExpectedResult {
 pub type FindingRows = BTreeSet<[String; 5]>;
 
 impl ExpectedResult {
-    /// Parses the request.
     pub fn request(&self) -> Result<Value> {
         serde_json::from_str(&self.request).with_context(|| self.name.clone())
     }

@@ -43,10 +43,8 @@ pub fn yaml_documents(text: &str) -> anyhow::Result<Vec<Value>> {
     Ok(documents.collect::<Result<_, _>>()?)
 }
 
-/// JSON Schema of the settings.
 pub const SETTINGS_SCHEMA: &str = "docs/settings.schema.json";
 
-/// JSON Schema of the chart's values.
 pub const VALUES_SCHEMA: &str = "charts/managed-by-policy/values.schema.json";
 
 /// Settings that are values of their own in the chart, with the names of these values. The others are in the value `settings`.

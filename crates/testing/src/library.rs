@@ -19,7 +19,6 @@ pub struct ValidationResponse {
     /// HTTP status of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
-    /// Message of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Warnings for the client.

@@ -49,13 +49,10 @@ pub struct Metadata {
     pub minimum_kubewarden_version: Option<String>,
 }
 
-/// A webhook rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebhookRule {
-    /// API groups.
     pub api_groups: Vec<String>,
-    /// Versions.
     pub api_versions: Vec<String>,
     /// Plural names, with subresources such as `jobs/status`.
     pub resources: Vec<String>,
@@ -67,9 +64,7 @@ pub struct WebhookRule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resource {
-    /// Group and version.
     pub api_version: String,
-    /// Kind.
     pub kind: String,
 }
 

@@ -49,7 +49,6 @@ pub const NOON: &str = "2026-01-01T12:00:00Z";
 /// One hour after [`NOON`].
 pub const ONE_PM: &str = "2026-01-01T13:00:00Z";
 
-/// Builds a condition.
 pub fn condition(name: &str, status: &str, reason: &str) -> Value {
     json!({"type": name, "status": status, "reason": reason})
 }

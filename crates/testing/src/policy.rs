@@ -161,7 +161,6 @@ impl Policy {
         Ok((instance.get_memory(&*store, "memory"), succeeded))
     }
 
-    /// Calls `validate`.
     pub fn validate(&self, request: &Value, settings: &Value) -> Result<ValidationResponse> {
         self.validate_bytes(&admission::payload(request, settings))
     }
@@ -171,13 +170,11 @@ impl Policy {
         Ok(serde_json::from_slice(&self.call("validate", payload)?)?)
     }
 
-    /// Calls `validate_settings`.
     pub fn validate_settings(&self, settings: &Value) -> Result<SettingsValidationResponse> {
         let response = self.call("validate_settings", settings.to_string().as_bytes())?;
         Ok(serde_json::from_slice(&response)?)
     }
 
-    /// Calls `protocol_version`.
     pub fn protocol_version(&self) -> Result<Value> {
         Ok(serde_json::from_slice(
             &self.call("protocol_version", b"")?,

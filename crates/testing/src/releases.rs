@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 pub struct Denial {
     /// Releases that deny with this text.
     pub releases: ReleaseSet,
-    /// Rule that denies.
     pub rule: &'static Rule,
-    /// Error text.
     pub text: String,
 }
 
@@ -37,7 +35,6 @@ pub fn denials(request: &Value) -> Result<Vec<Denial>, DecodeError> {
     Ok(denials)
 }
 
-/// Returns the releases that accept a request.
 pub fn accepting_releases(request: &Value) -> Result<ReleaseSet, DecodeError> {
     let denials = denials(request)?;
     let denying = denials.iter().map(|denial| denial.releases);

@@ -15,7 +15,6 @@ use crate::vector::Case;
 /// Number of generated status updates that are committed as vectors.
 const SAMPLE: u64 = 600;
 
-/// Seed of the committed sample.
 const SAMPLE_SEED: u64 = 4368;
 
 /// Number of generated template changes that are committed as vectors.

@@ -14,7 +14,6 @@ use managed_by_testing::objects::{object_with_managed_by, request};
 
 pub(crate) use invalid_requests::strict;
 
-/// Returns each kind with each of its versions.
 fn all() -> impl Iterator<Item = (&'static Kind<'static>, &'static str)> {
     let versions = |kind: &'static Kind<'static>| kind.versions().iter().map(move |v| (kind, *v));
     kinds().iter().copied().flat_map(versions)

@@ -5,11 +5,9 @@ use serde_json::{Value, json};
 
 /// A state of a Job that is not indexed.
 pub(crate) struct State {
-    /// Name in the table.
     pub(crate) name: &'static str,
     /// Value of `spec.suspend`.
     pub(crate) suspend: bool,
-    /// Status in this state.
     pub(crate) status: Value,
 }
 
