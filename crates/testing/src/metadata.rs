@@ -30,7 +30,6 @@ pub struct Metadata {
     /// True if the policy can change objects.
     pub mutating: bool,
     /// True if the audit scanner evaluates the policy.
-    #[serde(default = "default_background_audit")]
     pub background_audit: bool,
     /// Resources that the policy can look up.
     #[serde(default)]
@@ -39,10 +38,8 @@ pub struct Metadata {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_capabilities: Vec<String>,
     /// Execution mode, `kubewarden-wapc`.
-    #[serde(default = "default_execution_mode")]
     pub execution_mode: String,
     /// Policy type, `kubernetes`.
-    #[serde(default = "default_policy_type")]
     pub policy_type: String,
     /// Oldest supported Kubewarden version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,18 +63,6 @@ pub struct WebhookRule {
 pub struct Resource {
     pub api_version: String,
     pub kind: String,
-}
-
-fn default_background_audit() -> bool {
-    true
-}
-
-fn default_execution_mode() -> String {
-    "kubewarden-wapc".to_owned()
-}
-
-fn default_policy_type() -> String {
-    "kubernetes".to_owned()
 }
 
 impl Metadata {
