@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use managed_by::kinds;
-use managed_by_testing::metadata::Metadata;
 use managed_by_testing::{chart, yaml_documents};
 use serde_json::{Value, json};
 
-use crate::support::{GUEST, root};
+use crate::support::{GUEST, metadata, root};
 
 fn yaml(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(root(file)).unwrap();
@@ -18,11 +17,6 @@ fn yaml(file: &str) -> Vec<Value> {
 /// The metadata of the two policies.
 const POLICY: &str = "policy-metadata.yml";
 const PODS: &str = "pods/metadata.yml";
-
-fn metadata(file: &str) -> Value {
-    let text = fs::read_to_string(root(file)).unwrap();
-    serde_json::to_value(Metadata::from_yaml(&text).unwrap()).unwrap()
-}
 
 #[track_caller]
 fn assert_accepted(settings: &Value) {

@@ -30,8 +30,7 @@ fn metadata_can_be_read_back() {
         ),
     ] {
         let written = inspect::metadata(&module(built)).unwrap().unwrap();
-        let yaml = std::fs::read_to_string(root(metadata)).unwrap();
-        let source = serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap();
+        let source = crate::support::metadata(metadata);
         assert_eq!(written["protocolVersion"], "v1");
         for key in [
             "rules",

@@ -3,9 +3,8 @@
 //! `tests/library/cases/pods.yml` has the cases in the recorded cluster, this module the failing lookups.
 
 use crate::support::cluster::{FakeCluster, job};
-use crate::support::{ValidationResponse, module, pods_guest_in, root};
+use crate::support::{ValidationResponse, metadata, module, pods_guest_in};
 use managed_by::QueueKind;
-use managed_by_testing::metadata::Metadata;
 use managed_by_testing::{admission, library, module as inspect};
 use serde_json::{Value, json};
 
@@ -187,10 +186,6 @@ fn modules_import_the_host_calls_in_their_metadata() {
     };
     assert!(!has_host_calls("policy.wasm"));
     assert!(has_host_calls("pods-policy.wasm"));
-    let metadata = |file: &str| {
-        let yaml = std::fs::read_to_string(root(file)).unwrap();
-        serde_json::to_value(Metadata::from_yaml(&yaml).unwrap()).unwrap()
-    };
     let plain = metadata("policy-metadata.yml");
     assert_eq!(plain["contextAwareResources"], json!([]));
     assert_eq!(plain.get("hostCapabilities"), None);

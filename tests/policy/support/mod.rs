@@ -5,7 +5,9 @@ pub(crate) mod payload;
 
 use std::sync::{Arc, LazyLock};
 
+use managed_by_testing::metadata::Metadata;
 use managed_by_testing::{Host, Policy};
+use serde_json::Value;
 
 use cluster::FakeCluster;
 
@@ -16,6 +18,12 @@ pub(crate) use managed_by_testing::root;
 /// Reads a built module.
 pub(crate) fn module(file: &str) -> Vec<u8> {
     std::fs::read(root(file)).unwrap_or_else(|e| panic!("{file}: {e}; `make {file}` builds it"))
+}
+
+/// Reads the metadata of a policy.
+pub(crate) fn metadata(file: &str) -> Value {
+    let text = std::fs::read_to_string(root(file)).unwrap();
+    serde_json::to_value(Metadata::from_yaml(&text).unwrap()).unwrap()
 }
 
 /// The built and annotated policy. It has no host, because it makes no host calls.
