@@ -140,8 +140,10 @@ func (p *Policy) request(change Change) (*admissionv1.AdmissionRequest, error) {
 		Operation:   change.Operation,
 		UserInfo:    p.user,
 	}
-	request.Object.Raw, request.OldObject.Raw, err = marshalChange(change)
-	return request, err
+	if request.Object.Raw, request.OldObject.Raw, err = marshalObjects(change); err != nil {
+		return nil, fmt.Errorf("managedby: marshal objects: %w", err)
+	}
+	return request, nil
 }
 
 // isNil reports whether an object is nil or a nil pointer.
@@ -177,40 +179,7 @@ var jobScheme = func() *runtime.Scheme {
 	return scheme
 }()
 
-// marshalChange returns the JSON of both objects in the form that the API server sends to webhooks.
-func marshalChange(change Change) (object, old []byte, err error) {
-	oldJob, wasJob := change.OldObject.(*batchv1.Job)
-	if job, isJob := change.Object.(*batchv1.Job); isJob && (wasJob || change.OldObject == nil) {
-		object, old, err = marshalJobs(job, oldJob, change.SubResource)
-	} else {
-		object, old, err = marshalObjects(change)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("managedby: marshal objects: %w", err)
-	}
-	return object, old, nil
-}
-
-func marshalJobs(job, old *batchv1.Job, subResource string) (object, oldJSON []byte, err error) {
-	newJob := *job
-	if old == nil {
-		newJob.Status = batchv1.JobStatus{}
-		object, err = json.Marshal(&newJob)
-		return object, nil, err
-	}
-	stored := *old
-	if subResource == StatusSubresource {
-		newJob.Spec = stored.Spec
-	} else {
-		newJob.Status = old.Status
-	}
-	if object, err = json.Marshal(&newJob); err == nil {
-		oldJSON, err = json.Marshal(&stored)
-	}
-	return object, oldJSON, err
-}
-
-// marshalObjects returns the JSON of objects of any kind.
+// marshalObjects returns the JSON of both objects in the form that the API server sends to webhooks.
 func marshalObjects(change Change) (object, old []byte, err error) {
 	var newFields, oldFields map[string]json.RawMessage
 	if newFields, _, err = toFields(change.Object); err != nil {
