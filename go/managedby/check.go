@@ -40,40 +40,20 @@ var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 // CheckCreate checks the creation of a Job. It ignores the status, like the API server.
 func (p *Policy) CheckCreate(ctx context.Context, job *batchv1.Job) (Findings, error) {
-	if job == nil {
-		return Findings{}, errors.New("managedby: job is nil")
-	}
 	return p.Check(ctx, Change{Operation: admissionv1.Create, Kind: jobKind, Object: job})
 }
 
 // CheckUpdate checks an update of a Job. It ignores the status, like the API server.
 func (p *Policy) CheckUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
-	if err := verifyJobs(oldJob, newJob); err != nil {
-		return Findings{}, err
-	}
 	return p.Check(ctx, Change{Operation: admissionv1.Update, Kind: jobKind, Object: newJob, OldObject: oldJob})
 }
 
 // CheckStatusUpdate checks an update of a Job's status from oldJob to newJob. The API server returns the same errors for
 // Status().Update(ctx, newJob), and for a patch with the same result.
 func (p *Policy) CheckStatusUpdate(ctx context.Context, oldJob, newJob *batchv1.Job) (Findings, error) {
-	if err := verifyJobs(oldJob, newJob); err != nil {
-		return Findings{}, err
-	}
 	return p.Check(ctx, Change{
 		Operation: admissionv1.Update, SubResource: StatusSubresource, Kind: jobKind, Object: newJob, OldObject: oldJob,
 	})
-}
-
-func verifyJobs(oldJob, newJob *batchv1.Job) error {
-	switch {
-	case oldJob == nil:
-		return errors.New("managedby: oldJob is nil")
-	case newJob == nil:
-		return errors.New("managedby: newJob is nil")
-	default:
-		return nil
-	}
 }
 
 // Check checks a change of any kind that the policy supports, built in or declared in the settings. Other kinds are accepted without
