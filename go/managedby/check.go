@@ -196,15 +196,3 @@ func toFields(obj runtime.Object) (map[string]json.RawMessage, []byte, error) {
 	err = json.Unmarshal(text, &fields)
 	return fields, text, err
 }
-
-// raw returns the JSON of an object in a request.
-func raw(extension runtime.RawExtension) ([]byte, error) {
-	if extension.Raw != nil || extension.Object == nil {
-		return extension.Raw, nil
-	}
-	text, err := json.Marshal(extension.Object)
-	if err != nil {
-		return nil, fmt.Errorf("managedby: marshal request object: %w", err)
-	}
-	return text, nil
-}

@@ -298,7 +298,7 @@ func TestReview(t *testing.T) {
 	}
 
 	request.Object = runtime.RawExtension{Raw: []byte(`{"spec":`)}
-	if malformed, err := policy.Review(t.Context(), request); err == nil || !strings.Contains(err.Error(), "invalid input: expected value") {
+	if malformed, err := policy.Review(t.Context(), request); err == nil || !strings.Contains(err.Error(), "managedby: encode the request: ") {
 		t.Errorf("half an object: %+v, %v", malformed, err)
 	}
 	request.Object = runtime.RawExtension{Raw: []byte(`{"spec":7}`)}

@@ -63,9 +63,8 @@ func (v *Verdict) Response(uid types.UID) *admissionv1.AdmissionResponse {
 }
 
 // Review returns the verdict that a policy server with the policy's settings would return. A malformed request is denied. An error
-// means that there is no verdict, because the context is done, an object is not valid JSON, or the module failed. Objects as bytes
-// must be valid JSON, as in requests of the API server: Review does not detect all that are not. It cannot look up the Job of a
-// pod.
+// means that there is no verdict, because the context is done, an object is not valid JSON, or the module failed. Review cannot look
+// up the Job of a pod.
 func (p *Policy) Review(ctx context.Context, request *admissionv1.AdmissionRequest) (*Verdict, error) {
 	if request == nil {
 		return nil, errors.New("managedby: review: request is nil")
@@ -200,77 +199,25 @@ func (p *Policy) evaluate(ctx context.Context, request *admissionv1.AdmissionReq
 	return &evaluated, nil
 }
 
-// requestHeader is an AdmissionRequest without its objects. Kind comes first, because the module decodes the objects by kind.
-type requestHeader struct {
-	Kind               metav1.GroupVersionKind      `json:"kind"`
-	UID                types.UID                    `json:"uid"`
-	Resource           metav1.GroupVersionResource  `json:"resource"`
-	SubResource        string                       `json:"subResource,omitempty"`
-	RequestKind        *metav1.GroupVersionKind     `json:"requestKind,omitempty"`
-	RequestResource    *metav1.GroupVersionResource `json:"requestResource,omitempty"`
-	RequestSubResource string                       `json:"requestSubResource,omitempty"`
-	Name               string                       `json:"name,omitempty"`
-	Namespace          string                       `json:"namespace,omitempty"`
-	Operation          admissionv1.Operation        `json:"operation"`
-	UserInfo           any                          `json:"userInfo"`
-	DryRun             *bool                        `json:"dryRun,omitempty"`
-}
-
-// evaluateInput returns the input of the operation "evaluate": {"releases": [...], "review": {"request": ..., "settings": ...}}. It copies
-// the objects unchanged, so that the module sees what a policy server sees.
+// evaluateInput returns the input of the operation "evaluate". In the JSON of a request, the kind comes first, because the module decodes the
+// objects by kind.
 func evaluateInput(request *admissionv1.AdmissionRequest, releases Releases, settings json.RawMessage) ([]byte, error) {
-	header, err := json.Marshal(requestHeader{
-		Kind:               request.Kind,
-		UID:                request.UID,
-		Resource:           request.Resource,
-		SubResource:        request.SubResource,
-		RequestKind:        request.RequestKind,
-		RequestResource:    request.RequestResource,
-		RequestSubResource: request.RequestSubResource,
-		Name:               request.Name,
-		Namespace:          request.Namespace,
-		Operation:          request.Operation,
-		UserInfo:           request.UserInfo,
-		DryRun:             request.DryRun,
-	})
+	type review struct {
+		Request  *admissionv1.AdmissionRequest `json:"request"`
+		Settings json.RawMessage               `json:"settings"`
+	}
+	var input bytes.Buffer
+	encoder := json.NewEncoder(&input)
+	// The module gets the texts that a policy server gets.
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(struct {
+		Releases Releases `json:"releases,omitempty"`
+		Review   review   `json:"review"`
+	}{releases, review{request, settings}})
 	if err != nil {
 		return nil, fmt.Errorf("managedby: encode the request: %w", err)
 	}
-	members := [...]struct {
-		name string
-		raw  []byte
-	}{{"object", request.Object.Raw}, {"oldObject", request.OldObject.Raw}, {"options", request.Options.Raw}}
-	if members[0].raw, err = raw(request.Object); err == nil {
-		members[1].raw, err = raw(request.OldObject)
-	}
-	if err != nil {
-		return nil, err
-	}
-
-	size := len(header) + len(settings) + len(releases)*7 + 64
-	for _, member := range members {
-		size += len(member.raw) + len(member.name) + 4
-	}
-	q := bytes.NewBuffer(make([]byte, 0, size))
-	q.WriteString(`{"releases":[`)
-	for i, release := range releases {
-		if i > 0 {
-			q.WriteByte(',')
-		}
-		q.WriteString(strconv.Quote(string(release)))
-	}
-	q.WriteString(`],"review":{"request":`)
-	q.Write(bytes.TrimSuffix(header, []byte("}")))
-	for _, member := range members {
-		if len(member.raw) > 0 {
-			q.WriteString(`,"` + member.name + `":`)
-			q.Write(member.raw)
-		}
-	}
-	q.WriteString(`},"settings":`)
-	q.Write(settings)
-	q.WriteString("}}")
-	return q.Bytes(), nil
+	return input.Bytes(), nil
 }
 
 // toFindings returns the findings and denials of the evaluation.
