@@ -25,15 +25,6 @@ function releasesOption(options: Record<string, unknown>): string | undefined {
   return options["releases"] === undefined ? undefined : stringOption(options, "releases");
 }
 
-/** Returns true if an option has its only valid value, and false if it is missing. */
-function isSetTo(options: Record<string, unknown>, name: string, validValue: string): boolean {
-  const value = options[name];
-  if (value !== undefined && value !== validValue) {
-    throw invalidArgument(`options.${name}`, `expected ${JSON.stringify(validValue)} or nothing`);
-  }
-  return value === validValue;
-}
-
 /** Returns the value of an option that is a string, by default the empty one. */
 function stringOption(options: Record<string, unknown>, name: string): string {
   const value = options[name] ?? "";
@@ -43,24 +34,22 @@ function stringOption(options: Record<string, unknown>, name: string): string {
   return value;
 }
 
-/** Validated options. The module frees the result of `toModule` in the call that it is passed to. */
-export interface ParsedOptions {
-  toModule(module: typeof glue): glue.RequestOptions;
-  isStatus: boolean;
-}
-
-/** Validates the options of `lint` and `diff`. */
-export function parseOptions(options: LintOptions | DiffOptions, isDiff: boolean): ParsedOptions {
+/** Validates the options of `lint` and `diff`. The module frees the result of `toModule` in the call that it is passed to. */
+export function parseOptions(options: LintOptions | DiffOptions, isDiff: boolean) {
   const supported = ["namespace", "username", "groups", "releases", ...(isDiff ? ["subResource"] : [])];
   const named = validateOptionNames(options, supported);
   const groups = named["groups"] ?? [];
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string")) {
     throw invalidArgument("options.groups", "expected a list of names");
   }
+  const subResource = named["subResource"];
+  if (subResource !== undefined && subResource !== "status") {
+    throw invalidArgument("options.subResource", 'expected "status" or nothing');
+  }
   const [namespace, username, releases] = [stringOption(named, "namespace"), stringOption(named, "username"), releasesOption(named)];
   return {
-    isStatus: isSetTo(named, "subResource", "status"),
-    toModule(module) {
+    isStatus: subResource === "status",
+    toModule(module: typeof glue): glue.RequestOptions {
       const requestOptions = new module.RequestOptions(namespace, username, releases);
       for (const group of groups) {
         requestOptions.addGroup(group);

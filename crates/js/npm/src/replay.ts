@@ -53,7 +53,7 @@ async function* replayWith(replayer: glue.Replayer, input: ChunkedInput): AsyncG
     } else if (typeof chunk === "string") {
       yield* push(encoder.encode(assembler.push(chunk)));
     } else {
-      yield* push(encoder.encode(`${assembler.endLine()}${toJson(chunk)}\n`));
+      yield* push(encoder.encode(`${assembler.endLine()}${toText(chunk, "lines")}\n`));
     }
   }
   yield* push(encoder.encode(assembler.flush()));
@@ -71,14 +71,6 @@ function createReplayer(settings: string, releases: string | undefined): glue.Re
     }
     throw error;
   }
-}
-
-/** Converts an object in a history to JSON. */
-function toJson(chunk: unknown): string {
-  if (chunk === null || chunk === undefined) {
-    throw invalidArgument("lines", `expected bytes, text or an object, got ${String(chunk)}`);
-  }
-  return toText(chunk, "lines");
 }
 
 /**

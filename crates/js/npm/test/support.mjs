@@ -1,6 +1,6 @@
 // Shared functions of the tests.
 import assert from "node:assert/strict";
-import { createReadStream, existsSync, readFileSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,11 +10,7 @@ export const built = join(root, "target/npm");
 
 /** Parses the lines of a file as JSON. */
 export async function* lines(file) {
-  const path = resolve(root, file);
-  if (!existsSync(path)) {
-    throw new Error(`${file} is missing: run \`make npm-test\` to create it`);
-  }
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+  for await (const line of createInterface({ input: createReadStream(resolve(root, file)), crlfDelay: Infinity })) {
     yield JSON.parse(line);
   }
 }
