@@ -298,7 +298,7 @@ BUNDLERS := vite8 webpack5
 npm-test: npm target/expected.ndjson $(BUNDLERS:%=crates/js/npm/bundlers/%/node_modules) ## Test the npm package (needs node)
 	node --test --test-reporter=spec crates/js/npm/test/*.test.mjs
 
-playground: playground-build ## Serve the playground on localhost, and rebuild it on changes
+playground: playground-build ## Serve the playground on localhost
 	node crates/js/playground/build.mjs --serve
 
 playground-test: playground-build target/expected.ndjson ## Test the playground in Chromium or BROWSER

@@ -1,5 +1,5 @@
-// Builds the page in target/playground. With --serve, serves it and rebuilds it on changes.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+// Builds the page in target/playground. With --serve, serves it with the current scripts and styles.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,17 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../../..");
 const out = process.env.OUT ?? join(root, "target/playground");
 const at = (...parts) => join(here, ...parts);
+const options = {
+  entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/evaluation-worker.ts"), at("src/replay-worker.ts")],
+  outdir: out,
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  minify: true,
+  sourcemap: false,
+  legalComments: "none",
+  logLevel: "warning",
+};
 
 await build();
 if (process.argv.includes("--serve")) {
@@ -27,39 +38,14 @@ async function build() {
   cpSync(at("src/icon.svg"), join(out, "icon.svg"));
   cpSync(at("src/sample.ndjson"), join(out, "sample.ndjson"));
   cpSync(join(root, "target/npm/managed_by.wasm"), join(out, "managed_by.wasm"));
-  await esbuild.build({
-    entryPoints: [at("src/main.ts"), at("src/main.css"), at("src/evaluation-worker.ts"), at("src/replay-worker.ts")],
-    outdir: out,
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    minify: true,
-    sourcemap: false,
-    legalComments: "none",
-    logLevel: "warning",
-  });
+  await esbuild.build(options);
 }
 
-/** Serves the page, and rebuilds it on changes. Reload to see them. */
+/** Serves the page. esbuild rebuilds the scripts and styles for each request. */
 async function serve() {
-  const context = await esbuild.context({ logLevel: "warning" });
+  const context = await esbuild.context(options);
   const { port } = await context.serve({ servedir: out, host: "127.0.0.1", port: Number(process.env.PORT ?? 8000) });
   console.log(`http://localhost:${port}/`);
-  let building = Promise.resolve();
-  let wanted = false;
-  const rebuild = () => {
-    if (!wanted) {
-      wanted = true;
-      // Editors may write several files at once.
-      setTimeout(() => {
-        wanted = false;
-        building = building.then(build).then(() => console.log("built"), (error) => console.error(error.message));
-      }, 100);
-    }
-  };
-  for (const source of [at("src"), at("index.html")]) {
-    watch(source, rebuild);
-  }
 }
 
 /** Returns the requests of `examples/` as inputs of the page. */
@@ -78,6 +64,7 @@ function example(path, request, names) {
   const yaml = (object) => (object ? stringify(object, { lineWidth: 0 }) : "");
   const operation = request.subResource === "status" ? "status" : request.operation === "UPDATE" ? "update" : "create";
   const name = basename(path, ".json");
+  const settings = path.replace(/\.json$/, ".settings.yml");
   return {
     name: `${topic}/${name}`,
     topic,
@@ -88,7 +75,7 @@ function example(path, request, names) {
       oldObject: yaml(request.oldObject),
       username: request.userInfo?.username ?? "",
       groups: (request.userInfo?.groups ?? []).join(", "),
-      settings: settings(path.replace(/\.json$/, ".settings.yml")),
+      settings: existsSync(settings) ? readFileSync(settings, "utf8") : "",
     },
   };
 }
@@ -98,15 +85,4 @@ function title(name, names) {
   const spelling = new Map(names.flatMap((name) => [name, `${name}s`]).map((name) => [name.toLowerCase(), name]));
   const words = name.replace(/^\d+-/, "").split("-").map((word) => spelling.get(word) ?? word).join(" ");
   return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function settings(path) {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (error.code === "ENOENT") {
-      return "";
-    }
-    throw error;
-  }
 }

@@ -14,13 +14,9 @@ const loaded = init();
 // Each response reports the error, and the first request may arrive after it.
 loaded.catch(() => undefined);
 
-addEventListener("message", (event: MessageEvent<EvaluationRequest>) => void respond(event.data));
+addEventListener("message", async ({ data }: MessageEvent<EvaluationRequest>) => postMessage(await responseTo(data)));
 
-async function respond({ input, cursor }: EvaluationRequest): Promise<void> {
-  postMessage(await responseTo(input, cursor));
-}
-
-async function responseTo(input: Input, cursor: Cursor): Promise<EvaluationResponse> {
+async function responseTo({ input, cursor }: EvaluationRequest): Promise<EvaluationResponse> {
   try {
     await loaded;
   } catch (error) {

@@ -23,12 +23,11 @@ const TOPICS: Record<string, string> = {
 
 /** Fills the list of examples. The first option selects none. */
 export function fillExamples(select: HTMLSelectElement, none: string): void {
-  const option = (value: string, text: string): HTMLOptionElement => new Option(text, value);
-  select.replaceChildren(option("", none));
+  select.replaceChildren(new Option(none, ""));
   for (const [topic, label] of Object.entries(TOPICS)) {
     const group = document.createElement("optgroup");
     group.label = label;
-    group.append(...EXAMPLES.filter((example) => example.topic === topic).map(({ name, title }) => option(name, title)));
+    group.append(...EXAMPLES.filter((example) => example.topic === topic).map(({ name, title }) => new Option(title, name)));
     select.append(group);
   }
 }
