@@ -35,7 +35,7 @@ pub struct Replayer {
 
 /// An entry in the result of a replay: a request with findings, a write that the API server rejected, or a document that could not
 /// be reviewed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "package", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayStep {
@@ -174,14 +174,7 @@ impl ReplayStep {
         let mut entry = Self {
             position: step.position,
             object: step.object,
-            operation: None,
-            sub_resource: None,
-            stored: None,
-            username: None,
-            rejection: None,
-            verdict: None,
-            skipped: None,
-            message: None,
+            ..Self::default()
         };
         match step.result {
             StepResult::Evaluated(request) => {

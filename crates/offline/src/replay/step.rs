@@ -13,7 +13,7 @@ use crate::request::Request;
 use crate::skipped::SkippedRecord;
 
 /// The position and time of a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(
     feature = "package",
     derive(ts_rs::TS),
