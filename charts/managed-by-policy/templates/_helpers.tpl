@@ -64,14 +64,22 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* The metadata of an object: (list . NAME [NAMESPACE]) */}}
+{{- define "managed-by.metadata" -}}
+name: {{ index . 1 | toYaml }}
+{{- range slice . 2 }}
+namespace: {{ toYaml . }}
+{{- end }}
+labels:
+  {{- include "managed-by.labels" (index . 0) | nindent 2 }}
+{{- end }}
+
 {{/* Binds a ClusterRole to a service account: (list . NAME ACCOUNT NAMESPACE) */}}
 {{- define "managed-by.binding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: {{ index . 1 | toYaml }}
-  labels:
-    {{- include "managed-by.labels" (index . 0) | nindent 4 }}
+  {{- include "managed-by.metadata" (list (index . 0) (index . 1)) | nindent 2 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
