@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
@@ -191,16 +190,6 @@ func TestFieldsOfTheOtherResourceAreIgnored(t *testing.T) {
 		{"create", func() (managedby.Findings, error) { return policy.CheckCreate(t.Context(), new) }, ""},
 		{"update", func() (managedby.Findings, error) { return policy.CheckUpdate(t.Context(), old, new) }, "managed-by/immutable"},
 		{"status", func() (managedby.Findings, error) { return policy.CheckStatusUpdate(t.Context(), old, new) }, "job-status/ready-exceeds-active"},
-		{"status of an unstructured one", func() (managedby.Findings, error) {
-			change := managedby.Change{Operation: admissionv1.Update, SubResource: managedby.StatusSubresource, Object: untyped(t, new), OldObject: untyped(t, old)}
-			return policy.Check(t.Context(), change)
-		}, "job-status/ready-exceeds-active"},
-		{"update of an unstructured one", func() (managedby.Findings, error) {
-			return policy.Check(t.Context(), managedby.Change{Operation: admissionv1.Update, Object: untyped(t, new), OldObject: untyped(t, old)})
-		}, "managed-by/immutable"},
-		{"create of an unstructured one", func() (managedby.Findings, error) {
-			return policy.Check(t.Context(), managedby.Change{Operation: admissionv1.Create, Object: untyped(t, new)})
-		}, ""},
 	} {
 		findings, err := test.check()
 		if err != nil {
@@ -210,17 +199,6 @@ func TestFieldsOfTheOtherResourceAreIgnored(t *testing.T) {
 			t.Errorf("%s: found by %q, not %q", test.name, rules, test.rules)
 		}
 	}
-}
-
-func untyped(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
-	t.Helper()
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{Object: object}
-	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"})
-	return u
 }
 
 func TestInvalidChanges(t *testing.T) {
