@@ -86,12 +86,7 @@ func Features() []string {
 	return names
 }
 
-func (o *Options) controller() string {
-	if o.Controller == "" {
-		return batchv1.JobControllerName
-	}
-	return o.Controller
-}
+func (o *Options) controller() string { return cmp.Or(o.Controller, batchv1.JobControllerName) }
 
 // complete validates the options, and sets defaults.
 func (o *Options) complete(ctx context.Context) error {
@@ -109,11 +104,11 @@ func (o *Options) complete(ctx context.Context) error {
 	if o.Timeout < 0 {
 		return fmt.Errorf("the timeout %s is negative", o.Timeout)
 	}
-	set(&o.Releases, "1.32+")
-	set(&o.Program, "managed-by")
-	set(&o.Image, "busybox:1.36")
-	set(&o.Timeout, 2*time.Minute)
-	set(&o.Seed, rand.Uint64())
+	o.Releases = cmp.Or(o.Releases, "1.32+")
+	o.Program = cmp.Or(o.Program, "managed-by")
+	o.Image = cmp.Or(o.Image, "busybox:1.36")
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
+	o.Seed = cmp.Or(o.Seed, rand.Uint64())
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
@@ -125,12 +120,6 @@ func (o *Options) complete(ctx context.Context) error {
 	// The program also checks the releases and the name of the controller.
 	_, err := evaluate(ctx, o, nil)
 	return err
-}
-
-func set[T comparable](value *T, fallback T) {
-	if *value == *new(T) {
-		*value = fallback
-	}
 }
 
 // Run runs the tests, and returns the report and the recording. A controller that does not conform is not an error.

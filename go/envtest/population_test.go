@@ -3,6 +3,7 @@ package envtest
 import (
 	"context"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -296,12 +297,7 @@ func countBackwards(c *controller, ctx context.Context, job *batchv1.Job, status
 }
 
 func has(status *batchv1.JobStatus, types ...batchv1.JobConditionType) bool {
-	for _, condition := range status.Conditions {
-		for _, other := range types {
-			if condition.Type == other && condition.Status == corev1.ConditionTrue {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(status.Conditions, func(condition batchv1.JobCondition) bool {
+		return condition.Status == corev1.ConditionTrue && slices.Contains(types, condition.Type)
+	})
 }

@@ -1,7 +1,6 @@
 package managedby
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -114,8 +113,6 @@ func (p printed) String() string { return string(p) }
 func (p printed) MarshalJSON() ([]byte, error) { return nil, errPrinted }
 
 var errPrinted = errors.New("managedby: only the printed form of the value is known")
-
-var _ json.Marshaler = printed("")
 
 // URL returns the URL of the rule's page at the tag of this version. The page is in the directory of the rule's family.
 func (f Finding) URL() string {

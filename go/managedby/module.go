@@ -44,7 +44,7 @@ var loaded = sync.OnceValues(func() (*module, error) { return load(context.Backg
 
 // load compiles a module and verifies its version.
 func load(ctx context.Context, wasm []byte) (*module, error) {
-	r := wazero.NewRuntimeWithConfig(ctx, runtimeConfig())
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithMemoryLimitPages(maxMemoryPages))
 	m, err := compile(ctx, r, wasm)
 	if err == nil {
 		err = m.verify(ctx)
@@ -53,10 +53,6 @@ func load(ctx context.Context, wasm []byte) (*module, error) {
 		return nil, errors.Join(fmt.Errorf("managedby: cannot load the module: %w", err), r.Close(ctx))
 	}
 	return m, nil
-}
-
-func runtimeConfig() wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfig().WithMemoryLimitPages(maxMemoryPages)
 }
 
 func compile(ctx context.Context, r wazero.Runtime, wasm []byte) (*module, error) {

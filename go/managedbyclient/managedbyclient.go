@@ -16,6 +16,7 @@
 package managedbyclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,31 +140,21 @@ func Funcs(t managedbytest.T, options ...Option) interceptor.Funcs {
 		SubResourceUpdate: func(ctx context.Context, c client.Client, subResource string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 			body := (&client.SubResourceUpdateOptions{}).ApplyOptions(opts).SubResourceBody
 			write := func() error { return c.SubResource(subResource).Update(ctx, obj, opts...) }
-			return w.update(ctx, c, subResource, subResourceBody(obj, body), write)
+			return w.update(ctx, c, subResource, cmp.Or(body, obj), write)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			patchOptions := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 			write := func() error { return c.SubResource(subResource).Patch(ctx, obj, patch, opts...) }
-			return w.patch(ctx, c, subResource, subResourceBody(obj, patchOptions.SubResourceBody), patch, isDryRun(patchOptions.DryRun), write)
+			return w.patch(ctx, c, subResource, cmp.Or(patchOptions.SubResourceBody, obj), patch, isDryRun(patchOptions.DryRun), write)
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, subResource string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 			write := func() error { return c.SubResource(subResource).Apply(ctx, obj, opts...) }
 			applyOptions := (&client.SubResourceApplyOptions{}).ApplyOpts(opts)
-			body := obj
-			if applyOptions.SubResourceBody != nil {
-				body = applyOptions.SubResourceBody
-			}
+			// A subresource may have another body than the object.
+			body := cmp.Or[runtime.ApplyConfiguration](applyOptions.SubResourceBody, obj)
 			return w.apply(ctx, c, subResource, obj, body, isDryRun(applyOptions.DryRun), write)
 		},
 	}
 }
 
 func isDryRun(options []string) bool { return slices.Contains(options, metav1.DryRunAll) }
-
-// subResourceBody returns the body of a subresource write: the object, unless the options set another body.
-func subResourceBody(obj, body client.Object) client.Object {
-	if body != nil {
-		return body
-	}
-	return obj
-}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -237,12 +238,7 @@ var skipped = []string{
 }
 
 func isSkipped(function string) bool {
-	for _, prefix := range skipped {
-		if strings.HasPrefix(function, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(skipped, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // shortPath returns a file's path relative to the test's working directory, or its folder and name if it is elsewhere.
