@@ -369,7 +369,7 @@ cel-upstream: # Compare the chart's ValidatingAdmissionPolicies with the library
 # The Go module, and separate modules for users of controller-runtime, and of the conformance suite.
 GO_MODULES := go go/managedbyclient go/conformance
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
-.PHONY: go-test go-race go-envtest go-lint go-bench go-fuzz go-tag
+.PHONY: go-test go-race go-envtest go-lint go-fuzz go-tag
 go-test: go/managedby/module.wasm noop.wasm target/expected.ndjson ## Test the Go modules (needs Go)
 	for module in $(GO_MODULES); do (cd $$module && go test ./...) || exit 1; done
 	cd go/envtest && go test ./ginkgo
@@ -387,9 +387,6 @@ go-envtest: setup go/managedby/module.wasm # Test the wrapped client and the con
 go-lint: go/managedby/module.wasm # Check the Go modules with gofmt, vet and staticcheck (needs Go)
 	@unformatted=$$(gofmt -l go); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	for module in $(GO_MODULES) go/envtest; do (cd $$module && go mod tidy -diff && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
-
-go-bench: go/managedby/module.wasm # Benchmark the Go module on one core (needs Go)
-	cd go && go test -run '^$$' -bench . -cpu 1 ./managedby
 
 go-fuzz: go/managedby/module.wasm # Fuzz the Go module for SECONDS (needs Go)
 	cd go && go test -run '^$$' -fuzz FuzzReview -fuzztime $(SECONDS)s -fuzzminimizetime 20x ./managedby
