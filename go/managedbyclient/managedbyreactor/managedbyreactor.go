@@ -162,18 +162,9 @@ func nameOf(obj runtime.Object) string {
 
 // toUnstructured converts an object, with its kind from the scheme if it is missing; nil if it cannot be converted.
 func toUnstructured(obj runtime.Object) *unstructured.Unstructured {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return u.DeepCopy()
+	kind := obj.GetObjectKind().GroupVersionKind()
+	if kinds, _, err := scheme.Scheme.ObjectKinds(obj); err == nil && kind.Empty() {
+		kind = kinds[0]
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	if err != nil {
-		return nil
-	}
-	result := &unstructured.Unstructured{Object: fields}
-	if result.GroupVersionKind().Empty() {
-		if kinds, _, err := scheme.Scheme.ObjectKinds(obj); err == nil {
-			result.SetGroupVersionKind(kinds[0])
-		}
-	}
-	return result
+	return check.Unstructured(obj, kind)
 }

@@ -24,7 +24,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -64,7 +63,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(request)
 	}
 	t.Count()
-	body, err := readBody(request)
+	body, err := buffer(&request.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func (t *transport) reject(ctx context.Context, answer *http.Response, w *write)
 	if answer.StatusCode != http.StatusUnprocessableEntity {
 		return nil
 	}
-	text, err := bufferBody(answer)
+	text, err := buffer(&answer.Body)
 	if err != nil {
 		return err
 	}
@@ -126,13 +125,16 @@ func (t *transport) reject(ctx context.Context, answer *http.Response, w *write)
 	return nil
 }
 
-// bufferBody returns the body of a response, and replaces it with a copy.
-func bufferBody(answer *http.Response) ([]byte, error) {
-	text, err := io.ReadAll(answer.Body)
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
+// buffer returns a body, and replaces it with a copy.
+func buffer(body *io.ReadCloser) ([]byte, error) {
+	if *body == nil {
+		return nil, nil
+	}
+	text, err := io.ReadAll(*body)
+	if err = errors.Join(err, (*body).Close()); err != nil {
 		return nil, err
 	}
-	answer.Body = io.NopCloser(bytes.NewReader(text))
+	*body = io.NopCloser(bytes.NewReader(text))
 	return text, nil
 }
 
@@ -143,7 +145,7 @@ func (t *transport) sendAndCheck(request *http.Request, w *write) (*http.Respons
 	if err != nil || answer.StatusCode >= http.StatusBadRequest {
 		return answer, err
 	}
-	text, err := bufferBody(answer)
+	text, err := buffer(&answer.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +191,7 @@ func (t *transport) readStored(request *http.Request, w *write) error {
 	if err != nil {
 		return err
 	}
-	text, err := bufferBody(answer)
+	text, err := buffer(&answer.Body)
 	if err != nil {
 		return err
 	}
@@ -288,19 +290,6 @@ func isStale(old, result *unstructured.Unstructured) bool {
 		differs(result.GetName(), old.GetName())
 }
 
-// readBody returns the body of a request, and replaces it with a copy.
-func readBody(request *http.Request) ([]byte, error) {
-	if request.Body == nil {
-		return nil, nil
-	}
-	body, err := io.ReadAll(request.Body)
-	if err = errors.Join(err, request.Body.Close()); err != nil {
-		return nil, err
-	}
-	request.Body = io.NopCloser(bytes.NewReader(body))
-	return body, nil
-}
-
 // decode decodes an object from JSON or protobuf, which controller-runtime sends for built-in kinds.
 func decode(contentType string, text []byte) (*unstructured.Unstructured, error) {
 	if mediaType, _, err := mime.ParseMediaType(contentType); err == nil && mediaType == "application/json" {
@@ -310,13 +299,7 @@ func decode(contentType string, text []byte) (*unstructured.Unstructured, error)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
-	}
-	result := &unstructured.Unstructured{Object: fields}
-	result.SetGroupVersionKind(*kind)
-	return result, nil
+	return check.Unstructured(object, *kind), nil
 }
 
 // response returns a response with a status.
