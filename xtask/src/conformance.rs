@@ -89,7 +89,7 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
     let reports = reports.collect::<Result<Vec<_>>>()?;
     let page = replace_between_marks(&read(PAGE)?, "reports", &table(&reports)?)?;
     let page = replace_between_marks(&page, "findings", &findings(&reports)?)?;
-    let page = replace_between_marks(&page, "profiles", &profiles::sections()?)?;
+    let page = replace_between_marks(&page, "profiles", &profiles::table()?)?;
     Ok(vec![Generated::new(PAGE, page)])
 }
 

@@ -1,4 +1,4 @@
-//! Generates the tables of the profiles in `docs/reference/conformance.md`.
+//! Generates the table of the profiles in `docs/reference/conformance.md`.
 
 use std::fmt::Write as _;
 
@@ -6,32 +6,28 @@ use anyhow::{Context as _, Result};
 use managed_by::rule;
 use managed_by_offline::profile::PROFILES;
 
-pub(crate) fn sections() -> Result<String> {
-    let mut text = String::new();
+pub(crate) fn table() -> Result<String> {
+    let mut text = "| profile | transition | change |\n| --- | --- | --- |\n".to_owned();
     for profile in PROFILES {
-        writeln!(text, "\n### {}\n\n{}.\n", profile.name, profile.title)?;
-        writeln!(text, "| transition | change |\n| --- | --- |")?;
+        writeln!(text, "| **{}** | | {} |", profile.name, profile.title)?;
         for transition in profile.transitions {
             let after = transition.after.map_or_else(String::new, |earlier| {
                 format!(", after `{earlier}` of the same Job")
             });
             writeln!(
                 text,
-                "| `{}` | {}{after} |",
+                "| | `{}` | {}{after} |",
                 transition.id, transition.title
             )?;
         }
-        if profile.rules.is_empty() {
-            continue;
-        }
-        text.push_str("\nRules: ");
-        for (index, id) in profile.rules.iter().enumerate() {
+        let mut rules = Vec::new();
+        for id in profile.rules {
             let page = rule(id).context(*id)?.page_path();
-            let separator = if index == 0 { "" } else { ", " };
-            write!(text, "{separator}[`{id}`](../../{page})")?;
+            rules.push(format!("[`{id}`](../../{page})"));
         }
-        text.push('\n');
+        if !rules.is_empty() {
+            writeln!(text, "| | rules | {} |", rules.join(", "))?;
+        }
     }
-    text.push('\n');
     Ok(text)
 }
