@@ -2,7 +2,6 @@ package mirror_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient/examples/mirror"
@@ -42,24 +42,14 @@ func TestSuspendedStatusNotCopied(t *testing.T) {
 		{managedby.V1_37, ""},
 	} {
 		t.Run(string(test.release), func(t *testing.T) {
-			r := &recorder{T: t}
+			r := recorded.New(t.Context())
 			run(t, r, mirror.Reconciler{SkipSuspended: true}, managedby.Releases{test.release})
-			got := strings.Join(r.failures, "\n")
+			got := strings.Join(r.Failures, "\n")
 			if (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
 				t.Errorf("got failures %q, want prefix %q", got, test.want)
 			}
 		})
 	}
-}
-
-// recorder records expected failures.
-type recorder struct {
-	managedbytest.T
-	failures []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
 // run reconciles a Job that is created suspended, until it completes.
