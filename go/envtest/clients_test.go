@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/managed-by-policy/managed-by-policy/go/internal/check"
 	"github.com/managed-by-policy/managed-by-policy/go/internal/recorded"
 	"github.com/managed-by-policy/managed-by-policy/go/managedby"
 	"github.com/managed-by-policy/managed-by-policy/go/managedbyclient"
@@ -84,16 +84,7 @@ func (m *mistake) status(t *testing.T, text json.RawMessage) batchv1.JobStatus {
 	return status
 }
 
-func toUnstructured(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
-	t.Helper()
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{Object: fields}
-	u.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
-	return u
-}
+var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 // TestAcceptedMistakes writes the statuses that only the rules about conventions find. kube-apiserver accepts them.
 func TestAcceptedMistakes(t *testing.T) {
@@ -110,7 +101,7 @@ func TestAcceptedMistakes(t *testing.T) {
 		if err := server.Status().Update(t.Context(), job); err != nil {
 			t.Fatalf("%s: %v", m.rule, err)
 		}
-		written := toUnstructured(t, job)
+		written := check.Unstructured(job, jobKind)
 		var status map[string]any
 		if err := json.Unmarshal(m.Object.Status, &status); err != nil {
 			t.Fatal(err)
@@ -160,13 +151,13 @@ func TestEachMistakeThroughEachClient(t *testing.T) {
 			return err
 		},
 		"dynamic": func(r managedbytest.T, _, written *batchv1.Job) error {
-			_, err := dynamic.NewForConfigOrDie(wrapped(r)).Resource(jobs).Namespace("default").UpdateStatus(t.Context(), toUnstructured(t, written), metav1.UpdateOptions{})
+			_, err := dynamic.NewForConfigOrDie(wrapped(r)).Resource(jobs).Namespace("default").UpdateStatus(t.Context(), check.Unstructured(written, jobKind), metav1.UpdateOptions{})
 			return err
 		},
 		"dynamic, fake": func(r managedbytest.T, stored, written *batchv1.Job) error {
-			c := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, toUnstructured(t, stored))
+			c := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, check.Unstructured(stored, jobKind))
 			managedbyreactor.Prepend(r, c, releases)
-			_, err := c.Resource(jobs).Namespace("default").UpdateStatus(t.Context(), toUnstructured(t, written), metav1.UpdateOptions{})
+			_, err := c.Resource(jobs).Namespace("default").UpdateStatus(t.Context(), check.Unstructured(written, jobKind), metav1.UpdateOptions{})
 			return err
 		},
 	}
