@@ -68,7 +68,6 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.body = body
-	w.What, w.Instead = w.String(), w.instead()
 	if w.name != "" {
 		if err := t.readStored(request, w); err != nil {
 			return nil, err
@@ -209,28 +208,11 @@ func (t *transport) readStored(request *http.Request, w *write) error {
 // write is a request that writes an object or its status.
 type write struct {
 	check.Write
-	verb, apiVersion, resource, namespace, name string
-	contentType                                 string
-	body                                        []byte
+	verb, apiVersion, namespace, name string
+	contentType                       string
+	body                              []byte
 	// isUnknown is true if the stored object could not be read.
 	isUnknown bool
-}
-
-// String describes the write, such as "PUT of jobs/status default/pi".
-func (w *write) String() string {
-	resource := w.resource
-	if w.SubResource != "" {
-		resource += "/" + w.SubResource
-	}
-	return fmt.Sprintf("%s of %s %s/%s", w.verb, resource, w.namespace, w.name)
-}
-
-// instead returns the request that writes the part that this one ignores.
-func (w *write) instead() string {
-	if w.SubResource == "" {
-		return w.verb + " of " + w.resource + "/" + managedby.StatusSubresource
-	}
-	return w.verb + " of " + w.resource
 }
 
 // parse reads the path of a request. It returns false for reads, deletions, other subresources, cluster-scoped objects and the core API group,
@@ -242,7 +224,7 @@ func parse(request *http.Request) (*write, bool) {
 		return nil, false
 	}
 	w := &write{
-		verb: request.Method, apiVersion: parts[0] + "/" + parts[1], namespace: parts[3], resource: parts[4],
+		verb: request.Method, apiVersion: parts[0] + "/" + parts[1], namespace: parts[3],
 		contentType: request.Header.Get("Content-Type"),
 	}
 	if len(parts) > 5 {
@@ -251,6 +233,11 @@ func parse(request *http.Request) (*write, bool) {
 	if len(parts) == 7 {
 		w.SubResource = parts[6]
 	}
+	written, other := parts[4], parts[4]+"/"+managedby.StatusSubresource
+	if w.SubResource != "" {
+		written, other = other, written
+	}
+	w.What, w.Instead = fmt.Sprintf("%s of %s %s/%s", w.verb, written, w.namespace, w.name), w.verb+" of "+other
 	w.IsUpdate = request.Method == http.MethodPut
 	isWrite := request.Method == http.MethodPost && w.name == "" || w.name != "" && (request.Method == http.MethodPut || request.Method == http.MethodPatch)
 	return w, isWrite && (w.SubResource == "" || w.SubResource == managedby.StatusSubresource)
