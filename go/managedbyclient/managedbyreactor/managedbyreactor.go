@@ -12,7 +12,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,13 +59,17 @@ func (c *checker) react(action clienttesting.Action) (handled bool, result runti
 	case clienttesting.PatchAction:
 		return c.patch(action)
 	case clienttesting.CreateAction: // Every UpdateAction is one too.
+		object := toUnstructured(action.GetObject())
+		if object == nil {
+			return false, nil, nil
+		}
 		var old *unstructured.Unstructured
 		if action.GetVerb() == "update" {
-			if old = c.stored(action, nameOf(action.GetObject())); old == nil {
+			if old = c.stored(action, object.GetName()); old == nil {
 				return false, nil, nil // The fake client reports the missing object.
 			}
 		}
-		err := c.check(action, old, action.GetObject())
+		err := c.check(action, old, object)
 		return err != nil, nil, err
 	default:
 		return false, nil, nil
@@ -118,12 +121,8 @@ func (c *checker) stored(action clienttesting.Action, name string) *unstructured
 }
 
 // check checks a write and reports its findings. It returns the API server's error if a release denies the write.
-func (c *checker) check(action clienttesting.Action, old *unstructured.Unstructured, obj runtime.Object) error {
+func (c *checker) check(action clienttesting.Action, old, result *unstructured.Unstructured) error {
 	c.Helper()
-	result := toUnstructured(obj)
-	if result == nil {
-		return nil
-	}
 	if result.GetNamespace() == "" {
 		result.SetNamespace(action.GetNamespace())
 	}
@@ -150,14 +149,6 @@ func (c *checker) check(action clienttesting.Action, old *unstructured.Unstructu
 	}
 	c.Ignored(w, nil)
 	return nil
-}
-
-func nameOf(obj runtime.Object) string {
-	object, err := meta.Accessor(obj)
-	if err != nil {
-		return ""
-	}
-	return object.GetName()
 }
 
 // toUnstructured converts an object, with its kind from the scheme if it is missing; nil if it cannot be converted.
