@@ -66,10 +66,7 @@ func (w *writeChecker) create(ctx context.Context, c client.Client, obj client.O
 	if !ok {
 		return send()
 	}
-	if err := w.Check(ctx, &a.Write); err != nil {
-		return err
-	}
-	return w.send(ctx, a)
+	return w.checkAndSend(ctx, a, obj)
 }
 
 func (w *writeChecker) update(ctx context.Context, c client.Client, subResource string, obj client.Object, send func() error) error {
@@ -139,7 +136,7 @@ func verifyPatchedIdentity(kind schema.GroupVersionKind, old, patched client.Obj
 	}
 }
 
-// checkAndSend checks an update and makes it. into receives the object in the response.
+// checkAndSend checks a write and makes it. into receives the object in the response.
 func (w *writeChecker) checkAndSend(ctx context.Context, a *write, into client.Object) error {
 	w.Helper()
 	if err := w.Check(ctx, &a.Write); err != nil {
