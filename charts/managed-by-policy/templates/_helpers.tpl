@@ -26,20 +26,8 @@ old one, during upgrades and rollbacks.
 
 {{/* The webhook's failurePolicy. In mode `monitor`, an outage must not block writes, and with CEL, the API server enforces the rules itself. */}}
 {{- define "managed-by.failurePolicy" -}}
-{{- if ne .Values.failurePolicy "auto" -}}
-{{- .Values.failurePolicy -}}
-{{- else -}}
-{{- or (eq .Values.mode "monitor") .Values.cel.enabled | ternary "Ignore" "Fail" -}}
-{{- end -}}
-{{- end }}
-
-{{/* The failurePolicy of the pods policy. Without it, users bypass the policy with a pod that PolicyServer refuses to read. */}}
-{{- define "managed-by.podsFailurePolicy" -}}
-{{- if ne .Values.pods.failurePolicy "auto" -}}
-{{- .Values.pods.failurePolicy -}}
-{{- else -}}
-{{- eq .Values.mode "monitor" | ternary "Ignore" "Fail" -}}
-{{- end -}}
+{{- $auto := or (eq .Values.mode "monitor") .Values.cel.enabled | ternary "Ignore" "Fail" -}}
+{{- eq .Values.failurePolicy "auto" | ternary $auto .Values.failurePolicy -}}
 {{- end }}
 
 {{/* The suffix of policy names for the PolicyServer: empty for `default`. */}}
@@ -102,11 +90,7 @@ subjects:
 
 {{/* The name of the PolicyServer: the one that the chart creates, or an existing one. */}}
 {{- define "managed-by.policyServer" -}}
-{{- if .Values.policyServer.create -}}
-{{- default (include "managed-by.fullname" .) .Values.policyServer.name -}}
-{{- else -}}
-{{- default "default" .Values.policyServer.name -}}
-{{- end -}}
+{{- default (.Values.policyServer.create | ternary (include "managed-by.fullname" .) "default") .Values.policyServer.name -}}
 {{- end }}
 
 {{/*
