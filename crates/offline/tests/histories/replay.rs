@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use managed_by::{Enforcement, Finding, Release, ReleaseSet, Settings};
-use managed_by_offline::replay::{RecordedChange, Step, StepResult, Tally, TallyRowKey};
+use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
 use serde::Deserialize;
@@ -22,10 +22,6 @@ fn replay(evaluator: Evaluator<'_>, chunks: &[&str]) -> (Tally, Vec<Step>) {
         lines += more;
     }
     (replay.tally().clone(), steps)
-}
-
-fn default_evaluator() -> Evaluator<'static> {
-    Evaluator::new(Settings::default(), None)
 }
 
 fn stream(name: &str) -> String {
@@ -330,49 +326,4 @@ fn unchecked_parts_are_no_warnings() {
 
 fn event(name: &str, object: &Value) -> String {
     json!({"type": name, "object": object}).to_string() + "\n"
-}
-
-fn requests(text: &str) -> Vec<Value> {
-    let mut requests = Vec::new();
-    let mut replay = Replay::new(default_evaluator());
-    let (documents, _) = split_documents(text.as_bytes(), 0, 0);
-    replay.for_each_change(&documents, 0, |_, change| {
-        requests.push(match change {
-            RecordedChange::Accepted(request) => serde_json::to_value(request).unwrap(),
-            other => json!(format!("{other:?}")),
-        });
-    });
-    requests
-}
-
-/// Checks that an event with changes in both the status and the rest becomes two requests with an intermediate state, and
-/// that a create has no status.
-#[test]
-fn serialized_request_has_the_intermediate_state() {
-    let Cases { job, audit, .. } = crate::cases(include_str!("replay.yml"));
-    let job = |managed_by: &str, failed: u64| {
-        merge_patch(
-            &job,
-            &json!({"spec": {"managedBy": managed_by}, "status": {"failed": failed}}),
-        )
-    };
-    let (old, new) = (job("a.io/x", 2), job("b.io/y", 1));
-    let new = merge_patch(&new, &json!({"metadata": {"resourceVersion": "6"}}));
-    let between = merge_patch(&new, &json!({"status": {"failed": 2}}));
-    let text = event("ADDED", &old) + &event("MODIFIED", &new);
-    let [_, update, status_update] = &*requests(&text) else {
-        panic!("three requests");
-    };
-    assert_eq!((&update["object"], &update["oldObject"]), (&between, &old));
-    assert_eq!(update.get("subResource"), None);
-    assert_eq!(
-        (&status_update["object"], &status_update["oldObject"]),
-        (&new, &between)
-    );
-    assert_eq!(status_update["subResource"], "status");
-    let create = json!({"verb": "create", "responseStatus": {"code": 201}, "responseObject": new});
-    let [request] = &*requests(&merge_patch(&audit, &create).to_string()) else {
-        panic!("one request");
-    };
-    assert_eq!(request["object"].get("status"), None);
 }
