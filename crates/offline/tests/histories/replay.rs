@@ -60,38 +60,6 @@ fn summaries(steps: &[Step]) -> Vec<(u64, String, bool)> {
     found.collect()
 }
 
-/// Checks that layout makes no difference: kube-apiserver writes an event on one line, kubectl over many, other programs
-/// in another order.
-#[test]
-fn layout_of_an_event_does_not_change_the_steps() {
-    let text = stream("jobs-1.36");
-    let events: Vec<Value> = text
-        .lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
-    let evaluator = || Evaluator::new(Settings::for_release(Release::V1_30), None);
-    let replayed = |text: &str| {
-        let (tally, steps) = replay(evaluator(), &[text]);
-        let messages = steps.into_iter().map(|step| (step.object, step.result));
-        (tally.denied, tally.documents, messages.collect::<Vec<_>>())
-    };
-    let written = replayed(&text);
-    assert!(written.0 > 20, "{}", written.0);
-    let indented = |event: &Value| format!("{event:#}\n");
-    assert_eq!(
-        replayed(&events.iter().map(indented).collect::<String>()),
-        written
-    );
-    let reordered = |event: &Value| {
-        let (object, event_type) = (&event["object"], &event["type"]);
-        format!("{{\"object\":{object},\"type\":{event_type}}}\n")
-    };
-    assert_eq!(
-        replayed(&events.iter().map(reordered).collect::<String>()),
-        written
-    );
-}
-
 #[derive(Deserialize)]
 struct Cases {
     job: Value,
