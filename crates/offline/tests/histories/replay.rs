@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use managed_by::{Enforcement, Finding, Release, ReleaseSet, Settings};
+use managed_by::{Enforcement, Finding, Release, Settings};
 use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
@@ -236,29 +236,6 @@ fn replay_matches_the_parity_reader() {
         }
     }
     assert_eq!(denied, 103, "denied requests under 1.30 and 1.36");
-}
-
-/// Checks that chunk boundaries and a restarted watch do not change the results.
-#[test]
-fn chunks_and_restarted_watches_do_not_change_the_results() {
-    let text = stream("child-jobs");
-    let evaluator = || Evaluator::new(Settings::default(), Some(ReleaseSet::all()));
-    let (whole, steps) = replay(evaluator(), &[&text]);
-    assert_eq!(whole.denied, 22, "by 1.30 alone");
-
-    let lines: Vec<_> = text.split_inclusive('\n').collect();
-    let (single, steps_of_single) = replay(evaluator(), &lines);
-    assert_eq!((&single, &steps_of_single), (&whole, &steps));
-
-    // After a watch restarts, known states are not evaluated again.
-    let alive: String = text.split_inclusive('\n').take(60).collect();
-    let (once, _) = replay(evaluator(), &[&alive]);
-    let last = alive.lines().last().unwrap().replace("MODIFIED", "ADDED");
-    let (again, _) = replay(evaluator(), &[&alive, &last]);
-    assert_eq!(
-        (again.denied, again.evaluated),
-        (once.denied, once.evaluated)
-    );
 }
 
 /// Checks that a request without findings, but with a part that was not evaluated, is reported and counts as no warning.
