@@ -9,7 +9,6 @@ use managed_by_console::diagnostic::{Level, SourceLine, Span};
 use managed_by_console::format::single_line;
 use managed_by_offline::Operation;
 use managed_by_offline::replay::ObjectRef;
-use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 /// Returns the id of a part that was not evaluated, in formats where each entry has one.
@@ -48,7 +47,7 @@ pub(crate) struct RequestResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
     /// The decision; in JSON as `allowed`, `code` and `message`.
-    #[serde(flatten, serialize_with = "serialize_decision")]
+    #[serde(flatten)]
     pub(crate) decision: Decision,
     pub(crate) warnings: Vec<String>,
     /// Verdicts per release, if several are evaluated.
@@ -225,17 +224,6 @@ impl RequestResult {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.exception.is_none())
     }
-}
-
-/// Serializes `allowed`, and for a denial `code` and `message`.
-fn serialize_decision<S: Serializer>(decision: &Decision, json: S) -> Result<S::Ok, S::Error> {
-    let mut map = json.serialize_map(None)?;
-    map.serialize_entry("allowed", &decision.is_allowed())?;
-    if let Decision::Denied { code, message } = decision {
-        map.serialize_entry("code", code)?;
-        map.serialize_entry("message", message)?;
-    }
-    map.end()
 }
 
 /// Serializes a finding with the rule's help text and page URL.
