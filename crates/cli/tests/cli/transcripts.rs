@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::formats::{CLI_SCHEMA, GITLAB, check, check_sarif};
+use crate::support::RunOutput;
 
 /// Pages whose commands run in `examples/manifests`, and that show both output streams together.
 const DOCUMENTATION: [&str; 3] = [
@@ -31,15 +32,8 @@ fn new_directory() -> TempDir {
     directory
 }
 
-/// The output of a command.
-struct CommandOutput {
-    out: String,
-    err: String,
-    code: i32,
-}
-
 /// Runs a command in a shell with the program on its path. It can read the exit code of the previous command.
-fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> CommandOutput {
+fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> RunOutput {
     let program = Path::new(env!("CARGO_BIN_EXE_managed-by"));
     let directories = [
         program.parent().unwrap().display().to_string(),
@@ -60,11 +54,7 @@ fn run(command: &str, directory: &Path, before: i32, is_merged: bool) -> Command
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    CommandOutput {
-        out: String::from_utf8(ran.stdout).unwrap(),
-        err: String::from_utf8(ran.stderr).unwrap(),
-        code: ran.status.code().unwrap(),
-    }
+    RunOutput::new(ran)
 }
 
 /// Appends output to a page, with a mark before each line.
