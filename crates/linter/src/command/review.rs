@@ -21,7 +21,7 @@ use super::objects::for_each_document;
 use super::resolve;
 use crate::args::{Output, ReviewArgs};
 use crate::hint;
-use crate::output;
+use crate::output::{ResultPrinter, print_nothing_evaluated, text};
 use crate::report::{Report, ReportKind};
 use crate::result::RequestResult;
 
@@ -55,10 +55,11 @@ pub fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError> {
         write_responses(&responses, format)?;
         print_diagnostics(report.sorted_diagnostics());
         if report.evaluated_nothing() {
-            output::print_empty_report(&report, format, evaluation.allow_empty)?;
+            let text = text::nothing_evaluated(&report);
+            print_nothing_evaluated(&text, format, evaluation.allow_empty)?;
         }
     } else {
-        output::print(&mut report, format, quiet, evaluation.allow_empty)?;
+        ResultPrinter::new(format).finish(&mut report, quiet, evaluation.allow_empty)?;
     }
     Ok(report.exit_status(evaluation))
 }

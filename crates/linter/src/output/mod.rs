@@ -92,7 +92,7 @@ impl ResultPrinter {
             text::hints(report)
         );
         if report.evaluated_nothing() {
-            print_empty_report(report, format, allow_empty)?;
+            print_nothing_evaluated(&text::nothing_evaluated(report), format, allow_empty)?;
         } else if !quiet && !format.has_totals() && report.kind != ReportKind::SettingsCheck {
             if format == Output::Text {
                 stderr!("{}", text::created_and_deleted(report));
@@ -120,16 +120,6 @@ pub fn print_fatal(kind: ReportKind, format: Output, error: &CliError) -> io::Re
     })
 }
 
-/// Prints a report on standard output, and diagnostics on standard error.
-pub(crate) fn print(
-    report: &mut Report,
-    format: Output,
-    quiet: bool,
-    allow_empty: bool,
-) -> Result<(), CliError> {
-    ResultPrinter::new(format).finish(report, quiet, allow_empty)
-}
-
 type StandardOutput = BufWriter<anstream::AutoStream<io::StdoutLock<'static>>>;
 
 /// Returns standard output for a format. `--color` applies to text formats. JSON is passed through unfiltered, because the
@@ -144,17 +134,12 @@ fn standard_output(format: Output) -> StandardOutput {
     })
 }
 
-/// Reports that nothing in the files of a report was evaluated, which is an error unless allowed.
-pub(crate) fn print_empty_report(
-    report: &Report,
+/// Reports that nothing was evaluated, which is an error unless allowed.
+pub(crate) fn print_nothing_evaluated(
+    text: &str,
     format: Output,
     allow_empty: bool,
 ) -> io::Result<()> {
-    print_nothing_evaluated(&text::nothing_evaluated(report), format, allow_empty)
-}
-
-/// Reports that nothing was evaluated, which is an error unless allowed.
-fn print_nothing_evaluated(text: &str, format: Output, allow_empty: bool) -> io::Result<()> {
     let level = nothing_evaluated_level(allow_empty);
     if format == Output::Github {
         let command = github::nothing_evaluated_command(text, level);
