@@ -41,8 +41,7 @@ pub fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let mut results = ManifestResults::new(&args.manifests, report);
     // Results are not printed if there is a diff.
     results.is_streamed = !args.diff;
-    let fixer = (args.fix || args.diff).then_some(Fixer { is_diff: args.diff });
-    let (fixer, context) = (fixer.as_ref(), &context);
+    let context = &context;
     // Files are evaluated in parallel, and their results are printed in order.
     rayon::in_place_scope_fifo(|scope| {
         let mut rest = files.iter();
@@ -52,7 +51,7 @@ pub fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
             for input in rest.by_ref().take(more) {
                 let (to, from) = mpsc::sync_channel(1);
                 // The first file is always one of those that run, so the others may wait for it.
-                scope.spawn_fifo(move |_| lint(input, fixer, context, &to));
+                scope.spawn_fifo(move |_| lint(input, args, context, &to));
                 running.push_back(from);
             }
             let Some(file) = running.pop_front() else {
@@ -66,11 +65,11 @@ pub fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     .and_then(|()| results.finish(quiet))
 }
 
-/// Evaluates a file. With a fixer, first fixes it. If the receiver is gone, nothing needs the results.
-fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>, to: &SyncSender<Report>) {
+/// Evaluates a file. With `--fix` or `--diff`, first fixes it. If the receiver is gone, nothing needs the results.
+fn lint(input: &Input, args: &LintArgs, context: &Context<'_>, to: &SyncSender<Report>) {
     let mut report = Report::default();
-    if let Some(fixer) = fixer
-        && let Err(error) = fixer.fix(input, context, &mut report)
+    if (args.fix || args.diff)
+        && let Err(error) = fix_file(input, args.diff, context, &mut report)
     {
         report.fixes.clear();
         report.diagnostics.push(error);
@@ -98,51 +97,39 @@ fn lint(input: &Input, fixer: Option<&Fixer>, context: &Context<'_>, to: &SyncSe
     let _ = to.send(report);
 }
 
-/// Corrects files, for `--fix` and `--diff`.
-struct Fixer {
-    /// True if the changes are printed instead of written.
+/// Applies suggested fixes, of rules and for unknown fields, until there are no more. Then writes the file, or with `is_diff` keeps
+/// the diff for `git apply`.
+fn fix_file(
+    input: &Input,
     is_diff: bool,
-}
-
-impl Fixer {
-    /// Applies suggested fixes, of rules and for unknown fields, until there are no more. Then writes the file, or keeps the diff.
-    fn fix(
-        &self,
-        input: &Input,
-        context: &Context<'_>,
-        report: &mut Report,
-    ) -> Result<(), Diagnostic> {
-        // A pipe can be read only once, so read it before the copy.
-        input.bytes()?;
-        let mut current = input.clone();
-        // A fixed value may have another finding. The limit only protects against suggestions that contradict each other.
-        for _ in 0..MAX_ROUNDS {
-            let hints = report.hints.clone();
-            let Some(edited) = fix_once(&current, context, report)? else {
-                break;
-            };
-            current = Input::from_bytes(&input.name, edited);
-            // The next round repeats them.
-            report.hints = hints;
-        }
-        if report.fixes.is_empty() {
-            return Ok(());
-        }
-        if self.is_diff {
-            report.fixes.clear();
-            report.diff = unified_diff(&input.name, &input.text()?, &current.text()?);
-            Ok(())
-        } else {
-            input.write(&current.bytes()?)
-        }
+    context: &Context<'_>,
+    report: &mut Report,
+) -> Result<(), Diagnostic> {
+    // A pipe can be read only once, so read it before the copy.
+    input.bytes()?;
+    let mut current = input.clone();
+    // A fixed value may have another finding. The limit only protects against suggestions that contradict each other.
+    for _ in 0..MAX_ROUNDS {
+        let hints = report.hints.clone();
+        let Some(edited) = fix_once(&current, context, report)? else {
+            break;
+        };
+        current = Input::from_bytes(&input.name, edited);
+        // The next round repeats them.
+        report.hints = hints;
     }
-}
-
-/// Formats the changes of a file for `git apply`.
-fn unified_diff(name: &str, old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    let [old_name, new_name] = ["a", "b"].map(|side| format!("{side}/{name}"));
-    diff.unified_diff().header(&old_name, &new_name).to_string()
+    if report.fixes.is_empty() {
+        return Ok(());
+    }
+    if !is_diff {
+        return input.write(&current.bytes()?);
+    }
+    report.fixes.clear();
+    let (old, new) = (input.text()?, current.text()?);
+    let [old_name, new_name] = ["a", "b"].map(|side| format!("{side}/{}", input.name));
+    let diff = TextDiff::from_lines(&*old, &*new);
+    report.diff = diff.unified_diff().header(&old_name, &new_name).to_string();
+    Ok(())
 }
 
 /// Applies the current suggestions. Returns the new contents if there are any.
