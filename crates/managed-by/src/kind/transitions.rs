@@ -20,16 +20,7 @@ bitflags! {
 /// Row of a kind's state table: a transition out of a terminal state that `status/outcome-changed` allows.
 ///
 /// A terminal state is final unless a row of the kind allows the update to leave it. The rows list only transitions that the
-/// projects' own controllers make, that MultiKueue copies from other clusters, or that are harmless because no outcome is lost. For
-/// a TaskRun of Tekton:
-///
-/// | from | to | writer | condition | source |
-/// | --- | --- | --- | --- | --- |
-/// | Succeeded, Failed | any state | built-in | none | recorded overwrites of its own last write |
-/// | Failed | any state | any | a retry | `retryTaskRun` |
-/// | Succeeded | any state | any | a retry, the last attempt has `TaskRunStopSidecarFailed` | `stopSidecars`, `retryTaskRun` |
-/// | Succeeded | Failed | any | no retry, no attempt removed, `TaskRunStopSidecarFailed` | `stopSidecars` |
-///
+/// projects' own controllers make, that MultiKueue copies from other clusters, or that are harmless because no outcome is lost.
 /// On the site, the page of `status/outcome-changed` has the rows of all kinds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AllowedTransition {

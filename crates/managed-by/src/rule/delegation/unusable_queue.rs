@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::Delegated;
+use super::{Delegated, workload_labels};
 use crate::cluster::{Lookup, LookupError, QueueCluster, QueueKind};
 use crate::decode::{Raw, Type};
 use crate::description::{Enforcement, Rule, RuleCategory};
 use crate::finding::{BadValue, FieldError, RuleFinding};
-use crate::kind::{METADATA_LABELS, MULTIKUEUE, QUEUE_NAME};
+use crate::kind::{MULTIKUEUE, QUEUE_NAME};
 use crate::rule::Context;
 use crate::upstream::go;
 use crate::upstream::names::{MAX_SUBDOMAIN, is_subdomain};
@@ -88,13 +88,7 @@ pub(crate) fn check<'a>(
     if namespace.is_empty() || context.change.is_being_deleted() || delegated.is_owned() {
         return Ok(None);
     }
-    let object = delegated.object;
-    let labels = if path == METADATA_LABELS {
-        object.metadata.labels
-    } else {
-        let custom = object.custom.as_deref();
-        custom.and_then(|custom| custom.template_labels)
-    };
+    let labels = workload_labels(context.kind, delegated.object);
     let name = labels.and_then(|labels| labels.member(QUEUE_NAME));
     // `delegation/missing-label` warns about a workload without a queue.
     let Some(name) = name.and_then(Raw::string).filter(|name| !name.is_empty()) else {
