@@ -52,19 +52,14 @@ impl ErrorType {
 pub(crate) enum BadValue<'a> {
     /// No value in the message.
     Omitted,
-    /// A string.
     String(Cow<'a, str>),
-    /// A pointer to a string.
     Pointer(Option<Cow<'a, str>>),
     /// A string type, such as a UID.
     NamedString(Cow<'a, str>),
     /// An integer, or a pointer to one.
     Int(i32),
-    /// A 64-bit integer.
     Int64(i64),
-    /// A pointer to a `metav1.Time`.
     Time(Option<Time>),
-    /// A pointer to `UncountedTerminatedPods`.
     Uncounted(Uncounted<'static>),
 }
 
@@ -312,7 +307,6 @@ impl<'a> RuleFinding<'a> {
         &self.error
     }
 
-    /// Returns true if kube-apiserver reports the same error.
     pub(crate) fn is_upstream(&self) -> bool {
         self.upstream
     }
@@ -339,7 +333,6 @@ impl<'a> RuleFinding<'a> {
         ))
     }
 
-    /// Appends the rule id to a message.
     pub(crate) fn with_rule_id(&self, text: &str) -> String {
         format!("{text} [{}]", self.rule.id)
     }

@@ -69,7 +69,6 @@ impl<'a> MergedFinding<'a> {
         representatives
     }
 
-    /// Adds releases with this finding.
     fn add(&mut self, releases: ReleaseSet, finding: &RuleFinding<'a>) {
         match self.by_release.iter_mut().find(|(_, f)| f == finding) {
             Some((set, _)) => *set = set.union(releases),

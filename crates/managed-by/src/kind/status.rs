@@ -40,7 +40,6 @@ pub(crate) enum StatusMatcher<'k> {
 
 pub(crate) const CONDITIONS: &str = "status.conditions";
 
-/// Matches a condition that is True.
 pub(crate) const fn condition_true(condition: &str) -> StatusMatcher<'_> {
     StatusMatcher::Condition {
         condition,
@@ -49,7 +48,6 @@ pub(crate) const fn condition_true(condition: &str) -> StatusMatcher<'_> {
     }
 }
 
-/// Matches a condition that is False.
 pub(crate) const fn condition_false(condition: &str) -> StatusMatcher<'_> {
     StatusMatcher::Condition {
         condition,
@@ -58,7 +56,6 @@ pub(crate) const fn condition_false(condition: &str) -> StatusMatcher<'_> {
     }
 }
 
-/// Matches a condition with a status and a reason.
 pub(crate) const fn condition_with_reason<'k>(
     condition: &'k str,
     status: &'k str,
@@ -120,7 +117,6 @@ pub(crate) struct StatusProfile<'k> {
     /// Outcomes, if workloads of the kind finish.
     pub(crate) outcome: Option<OutcomeProfile<'k>>,
     pub(crate) start: Option<&'k str>,
-    /// End time, if the status has one.
     pub(crate) end: Option<EndTime<'k>>,
     /// Counters that are never negative. `[]` stands for each element of a list or map.
     pub(crate) counters: &'k [&'k str],
@@ -133,7 +129,6 @@ pub(crate) struct StatusProfile<'k> {
 }
 
 impl StatusProfile<'_> {
-    /// Profile without rules.
     pub(crate) const EMPTY: StatusProfile<'static> = StatusProfile {
         outcome: None,
         start: None,

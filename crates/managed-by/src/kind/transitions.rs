@@ -28,9 +28,7 @@ pub(crate) struct AllowedTransition {
     pub(crate) from: TerminalStates,
     /// The terminal states that the new status must be in, or [`None`] for any state.
     pub(crate) to: Option<TerminalStates>,
-    /// The controller that runs the object.
     pub(crate) reconciled_by: ReconciledBy,
-    /// A further condition on the update.
     pub(crate) condition: TransitionCondition,
     /// The upstream code or page that documents the transition.
     #[cfg_attr(
@@ -43,9 +41,7 @@ pub(crate) struct AllowedTransition {
 /// Controller that runs the object, and so writes its status, according to `managedBy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReconciledBy {
-    /// The built-in or an external controller.
     Any,
-    /// The built-in controller.
     BuiltIn,
     /// An external controller: the object is delegated.
     External,
@@ -54,7 +50,6 @@ pub(crate) enum ReconciledBy {
 /// Condition of a transition, in addition to its states and writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransitionCondition {
-    /// No condition.
     Always,
     /// The object has a `deletionTimestamp`.
     BeingDeleted,

@@ -161,7 +161,6 @@ impl Conditions {
         self.is_false.intersects(condition)
     }
 
-    /// Adds an entry of the list.
     pub(crate) fn add(&mut self, condition: &str, status: &str) {
         let known = ConditionTypes::from_type_name(condition);
         match status {
@@ -274,13 +273,11 @@ impl<'a> Uncounted<'a> {
         ]
     }
 
-    /// Returns the number of UIDs in both lists.
     pub(crate) fn len(&self) -> usize {
         let lengths = self.lists().map(|(_, uids)| uids.len());
         lengths.into_iter().fold(0, usize::saturating_add)
     }
 
-    /// Returns true if both lists are empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

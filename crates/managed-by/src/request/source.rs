@@ -30,7 +30,6 @@ pub(crate) struct ObjectPair<T> {
     pub(crate) old: Option<T>,
 }
 
-/// The texts of manifests.
 #[cfg(feature = "manifests")]
 pub(crate) type ManifestTexts<'a> = ObjectPair<&'a str>;
 

@@ -22,7 +22,6 @@ pub(super) struct RawFields {
 }
 
 impl RawFields {
-    /// Serializes the fields.
     pub(super) fn new(job: &Job) -> Self {
         Self {
             labels: job.metadata.labels.as_ref().and_then(json),
@@ -38,7 +37,6 @@ fn json(value: &impl Serialize) -> Option<Box<RawValue>> {
     to_raw_value(value).ok()
 }
 
-/// Converts a Job and its serialized fields.
 pub(super) fn object<'a>(job: &'a Job, raw_fields: &'a RawFields) -> Object<'a> {
     let raw = |part: &'a Option<Box<RawValue>>| part.as_deref().map(|json| Raw::new(json.get()));
     let text = |text: &'a Option<String>| text.as_deref().unwrap_or_default().into();

@@ -51,7 +51,6 @@ impl Time {
         })
     }
 
-    /// Creates an instant from seconds since 1970.
     #[cfg(feature = "k8s-openapi")]
     pub(crate) fn from_unix(seconds: i64) -> Self {
         let nanoseconds = 0;
@@ -97,7 +96,6 @@ impl Time {
         format!("{}{fraction} +0000 UTC", self.date_and_time(' '))
     }
 
-    /// Formats year to second in UTC.
     fn date_and_time(self, separator: char) -> String {
         let Civil {
             year,

@@ -27,7 +27,6 @@ impl<'p> ConditionMatchers<'p> {
         }
     }
 
-    /// Adds the conditions of a list to a status.
     pub(super) fn read(&self, list: Raw<'_>, status: &mut Status<'_>) {
         let mut seen = Vec::new();
         list.for_each(|entry: Raw<'_>| {

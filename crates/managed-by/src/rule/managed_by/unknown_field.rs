@@ -8,7 +8,6 @@ use crate::request::{Change, ManifestTexts};
 use crate::rule::Context;
 use crate::suggest::{did_you_mean, nearest};
 
-/// The name of the field.
 const FIELD: &str = "managedBy";
 
 /// The member of an object without which it has no such field.

@@ -41,7 +41,6 @@ const REQUIRED_KEYS: [(&str, Key, &str); 3] = [
     ),
 ];
 
-/// Default path of `managedBy`.
 const DEFAULT_PATH: &str = "spec.managedBy";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
