@@ -23,7 +23,6 @@ pub struct Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLine {
     pub text: String,
-    /// The bytes to highlight.
     pub span: Range<usize>,
 }
 
@@ -242,12 +241,10 @@ impl Diagnostic {
         }
     }
 
-    /// Creates an error about a whole file.
     pub fn of_file(file: &Arc<str>, text: impl Into<String>) -> Self {
         Self::new(file, MalformedText::new(text))
     }
 
-    /// Creates an error at a position.
     pub fn at(file: &Arc<str>, (span, source): (Span, Option<SourceLine>), text: String) -> Self {
         Self {
             source: source.map(Box::new),

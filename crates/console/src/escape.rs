@@ -130,13 +130,11 @@ pub fn escape_values(value: &mut Value) {
     }
 }
 
-/// Formats a value as JSON in one line.
 pub fn json_line(value: &impl Serialize) -> String {
     // Only maps with keys other than text cannot be JSON.
     safe_json(&serde_json::to_string(value).unwrap_or_default())
 }
 
-/// Formats a value as indented JSON.
 pub fn json_document(value: &impl Serialize) -> String {
     safe_json(&serde_json::to_string_pretty(value).unwrap_or_default())
 }

@@ -6,9 +6,7 @@ use crate::diagnostic::Diagnostic;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// Nothing was denied.
     Accepted = 0,
-    /// A request was denied.
     Denied = 1,
     /// Something could not be evaluated: invalid input, settings or usage.
     Error = 2,

@@ -68,7 +68,6 @@ impl Input {
         }
     }
 
-    /// Creates an input that cannot be read.
     pub fn failed(error: Diagnostic) -> Self {
         Self {
             name: Arc::clone(&error.file),

@@ -39,7 +39,6 @@ pub fn render_diagnostic(diagnostic: &Diagnostic) -> String {
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
-/// Prints errors, warnings and notes on standard error.
 pub fn print_diagnostics<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) {
     for diagnostic in diagnostics {
         stderr!("{}", render_diagnostic(diagnostic));

@@ -235,7 +235,6 @@ impl Report {
         }
     }
 
-    /// Counts objects of an unsupported kind.
     pub(crate) fn count_unsupported(&mut self, kind: String, more: u64) {
         let count = self.unsupported.entry(kind).or_default();
         *count = count.saturating_add(more);

@@ -34,16 +34,12 @@ pub(crate) struct RequestResult {
     pub(crate) object: ObjectRef,
     #[serde(flatten)]
     pub(crate) operation: Operation,
-    /// Additional note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<&'static str>,
-    /// Parts that were not evaluated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unchecked: Vec<Unchecked>,
-    /// The user, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
-    /// The time, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
     /// The decision; in JSON as `allowed`, `code` and `message`.
@@ -102,7 +98,6 @@ impl RequestResult {
         })
     }
 
-    /// Returns the text of a finding, with its releases.
     pub(crate) fn text_of(&self, finding: &LocatedFinding) -> String {
         let text = &finding.reported.message;
         match self.releases_of(finding) {

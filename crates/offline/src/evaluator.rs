@@ -5,7 +5,6 @@ use managed_by::{
     Settings, WorkloadState, resolve,
 };
 
-/// Evaluates requests according to settings.
 #[derive(Debug)]
 pub struct Evaluator<'s> {
     pub(crate) settings: Settings<'s>,

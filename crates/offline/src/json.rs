@@ -82,7 +82,6 @@ pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(body))
 }
 
-/// Formats a text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     // Serializing a string cannot fail.
     serde_json::to_string(text).unwrap_or_default()

@@ -64,7 +64,6 @@ impl Object<'_> {
         name
     }
 
-    /// Returns true if the library supports the kind.
     pub fn is_supported(&self) -> bool {
         self.known_kind().is_some()
     }

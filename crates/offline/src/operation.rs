@@ -35,7 +35,6 @@ impl Operation {
         }
     }
 
-    /// Returns true if the object is evaluated as stored.
     pub const fn is_stored(self) -> bool {
         matches!(self, Self::Stored)
     }

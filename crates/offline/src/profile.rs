@@ -343,7 +343,6 @@ fn reason<'v>(job: &'v Value, name: &str) -> Option<&'v str> {
     condition(job, name)?.get("reason")?.as_str()
 }
 
-/// Returns true if the Job has completed or failed.
 pub fn is_finished(job: &Value) -> bool {
     is_true(job, "Complete") || is_true(job, "Failed")
 }

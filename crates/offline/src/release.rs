@@ -9,7 +9,6 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ReleaseSelector {
-    /// The releases.
     pub selection: Selection,
     /// Notes about versions that are newer than each known patch release.
     pub notes: Vec<String>,
@@ -18,7 +17,6 @@ pub struct ReleaseSelector {
 /// One release or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// A single release.
     One(Release),
     /// Each of several releases, with its own verdict.
     Each(ReleaseSet),

@@ -16,7 +16,6 @@ use crate::record::State;
 /// A request on an object. It serializes as an `AdmissionRequest`.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The operation.
     pub operation: Operation,
     /// A note about the request, besides the verdict. It is not a warning.
     pub note: Option<&'static str>,
@@ -32,7 +31,6 @@ pub struct Request<'a> {
     pub(crate) user: RequestUser<'a>,
 }
 
-/// The requesting user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RequestUser<'a> {
     /// `userInfo` of the record, as JSON.

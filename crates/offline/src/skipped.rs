@@ -4,12 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// A record that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedRecord {
-    /// The reason.
     pub reason: SkipReason,
-    /// The reason with its details.
     pub text: String,
 }
 
@@ -42,7 +39,6 @@ impl fmt::Display for SkipReason {
 }
 
 impl SkippedRecord {
-    /// Creates a value from a reason and its details.
     pub fn new(reason: SkipReason, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { reason, text }

@@ -23,10 +23,8 @@ fn starts(bytes: &[u8]) -> impl DoubleEndedIterator<Item = usize> {
     lines.filter(|start| bytes.get(*start) == Some(&b'{'))
 }
 
-/// A document in a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceDocument<'a> {
-    /// The bytes of the document.
     pub bytes: &'a [u8],
     /// The source's number, chosen by the caller.
     pub source: usize,

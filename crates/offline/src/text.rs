@@ -24,12 +24,10 @@ pub struct MalformedText {
 }
 
 impl MalformedText {
-    /// Creates an error for the whole text.
     pub fn new(text: impl Into<String>) -> Self {
         Self::at(0, 0, text)
     }
 
-    /// Creates an error at a position.
     pub fn at(line: usize, column: usize, text: impl Into<String>) -> Self {
         Self {
             line,

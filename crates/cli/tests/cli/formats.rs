@@ -6,7 +6,6 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use managed_by_testing::root;
 use serde_json::{Value, json};
 
-/// A compiled schema.
 pub(crate) struct Schema(Schemas, SchemaIndex);
 
 /// The schema of the program's own output.

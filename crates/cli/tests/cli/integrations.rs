@@ -160,7 +160,6 @@ struct Action {
     inputs: BTreeMap<String, String>,
 }
 
-/// The results of a step.
 struct RunOutput {
     code: i32,
     text: String,
@@ -196,7 +195,6 @@ impl Action {
         self.directory.path().join(name)
     }
 
-    /// Runs the step with a name.
     fn step(&self, name: &str) -> RunOutput {
         let mut steps = self.steps.iter();
         let step = steps.find(|step| step["name"] == name).unwrap();

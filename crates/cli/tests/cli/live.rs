@@ -29,7 +29,6 @@ fn start(args: &[&str]) -> (Child, Receiver<String>) {
     (child, from)
 }
 
-/// Waits for the next line with a prefix.
 fn wait_for(lines: &Receiver<String>, start: &str) -> String {
     loop {
         let line = lines.recv_timeout(TIMEOUT).unwrap();

@@ -14,7 +14,6 @@ use crate::support::RunOutput;
 
 const JOBSETS: &str = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 
-/// Runs the program with a cluster.
 fn run(cluster: &StubCluster, args: &[&str]) -> RunOutput {
     run_and_record(cluster, args).0
 }

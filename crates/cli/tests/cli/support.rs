@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// The output of a run.
 #[derive(Debug)]
 pub(crate) struct RunOutput {
     pub(crate) code: i32,
@@ -35,7 +34,6 @@ pub(crate) fn start(directory: &Path, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Runs the program in a directory.
 pub(crate) fn run_in(directory: &Path, args: &[&str], stdin: &[u8]) -> RunOutput {
     let mut child = start(directory, args);
     let mut to = child.stdin.take().unwrap();

@@ -53,7 +53,6 @@ pub fn rules(
     Ok(ExitStatus::Accepted)
 }
 
-/// Formats the releases that have a rule.
 fn releases(rule: &Rule) -> String {
     let releases = releases_with(rule);
     if releases == ReleaseSet::all() {

@@ -47,7 +47,6 @@ impl<'c> Context<'c> {
         })
     }
 
-    /// Returns true if the kind of an object is supported.
     pub(super) fn supports(&self, name: &ObjectRef) -> bool {
         self.evaluator
             .supports(&name.group, &name.version, &name.kind)

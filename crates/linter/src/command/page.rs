@@ -21,7 +21,6 @@ pub fn explain(id: &str) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Accepted)
 }
 
-/// Returns the page of a rule as Markdown.
 fn rule_page(rule: &Rule) -> String {
     let docs = rule.documentation();
     let source = rule.source();

@@ -50,7 +50,6 @@ impl ResultPrinter {
         Ok(())
     }
 
-    /// Prints the rest of a report.
     fn print_rest(&mut self, report: &mut Report) -> io::Result<()> {
         if self.format == Output::Text && !report.diff.is_empty() {
             // Nothing else, so that `git apply` can read it.

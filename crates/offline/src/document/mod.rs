@@ -140,7 +140,6 @@ impl<'t> Document<'t> {
         self.located(path, false)
     }
 
-    /// Returns the position of the key at a path.
     pub fn locate_key(&self, path: &Path) -> ValueLocation {
         self.located(path, true)
     }

@@ -29,7 +29,6 @@ pub(crate) enum Record<'a> {
 enum Content<'a> {
     /// Anything other than an audit event.
     Record(Record<'a>),
-    /// The members of an audit event.
     AuditEvent(Members<'a>),
 }
 

@@ -54,7 +54,6 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Parses a JSON object.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         Some(Self::new(text, &Members::parse(text)?, None))
     }

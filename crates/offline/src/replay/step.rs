@@ -33,15 +33,12 @@ pub struct RecordPosition {
 /// A reported step of a history: a request or stored object with findings, or a record that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Position of the record.
     pub position: RecordPosition,
     /// The object; empty if unknown.
     pub object: ObjectRef,
-    /// The result.
     pub result: StepResult,
 }
 
-/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepResult {
     /// A request or stored object with findings.
@@ -52,23 +49,17 @@ pub enum StepResult {
     Skipped(SkippedRecord),
 }
 
-/// An evaluated request or stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluatedRequest {
-    /// The operation.
     pub operation: Operation,
-    /// The user, if recorded.
     pub user: Option<String>,
-    /// The result of the evaluation.
     pub report: Evaluation,
 }
 
 /// A write that the API server rejected, and its evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedRequest {
-    /// The operation.
     pub operation: Operation,
-    /// The user, if recorded.
     pub user: Option<String>,
     /// HTTP status of the API server's response.
     pub code: u16,
@@ -89,7 +80,6 @@ pub enum RecordedChange<'r, 'c> {
     Skipped(&'r ObjectRef, &'r SkippedRecord),
 }
 
-/// A record and its position in the documents.
 pub(super) struct PositionedRecord<'c> {
     pub(super) document: usize,
     pub(super) source: usize,
@@ -153,7 +143,6 @@ impl Task<'_> {
         matches!(self, Self::Evaluate(recorded) if recorded.request.is_split_update)
     }
 
-    /// Evaluates the request of the task, if it has one.
     pub(super) fn evaluate(
         &self,
         evaluator: &Evaluator<'_>,

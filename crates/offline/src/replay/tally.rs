@@ -214,7 +214,6 @@ impl Tally {
         }
     }
 
-    /// Counts the findings of a request.
     fn count(&mut self, position: &RecordPosition, object: &ObjectRef, request: &EvaluatedRequest) {
         let is_stored = request.operation.is_stored();
         let report = &request.report;

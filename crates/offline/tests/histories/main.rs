@@ -13,7 +13,6 @@ use managed_by_offline::Document;
 use managed_by_testing::examples::merge_patch;
 use serde::de::DeserializeOwned;
 
-/// Reads the cases in a text.
 fn cases<T: DeserializeOwned>(text: &str) -> T {
     let document = Document::parse_all(text).remove(0).unwrap();
     serde_json::from_str(document.json()).unwrap()

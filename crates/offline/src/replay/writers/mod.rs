@@ -28,13 +28,11 @@ pub struct StatusWriterCollector {
     totals: WriterTotals,
 }
 
-/// Status writers by user name.
 type Users = BTreeMap<String, StatusWriter>;
 
 /// Totals of the audit logs that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriterTotals {
-    /// Number of documents read.
     pub documents: u64,
     /// Number of workload status writes attributed to a [`StatusWriter`], including writes denied by a status writer rule.
     pub writes: u64,
@@ -57,11 +55,9 @@ pub struct WriterTotals {
 pub struct StatusWriter {
     /// The user name in the admission request.
     pub user: String,
-    /// Number of writes.
     pub writes: u64,
     /// Number of writes with a finding of a status writer rule.
     pub with_findings: u64,
-    /// Position of the first write.
     pub first: RecordPosition,
 }
 
@@ -72,7 +68,6 @@ pub struct StatusWriterLists {
     pub builtin: Vec<(String, Vec<StatusWriter>)>,
     /// Writers of the status of delegated objects, by controller name.
     pub delegated: Vec<(String, Vec<StatusWriter>)>,
-    /// Totals.
     pub totals: WriterTotals,
 }
 
