@@ -159,27 +159,6 @@ fn update_of_spec_and_status_becomes_two_requests() {
     assert_eq!(summary(&updates(&old, &manifest, false)), [spec_update]);
 }
 
-/// Checks that a dropped or replaced status does not count towards the size limit of `managed-by/object-too-large`.
-#[test]
-fn only_stored_status_counts_towards_the_size() {
-    let long = |from: usize| {
-        let indexes: Vec<String> = (from..from + 150_000)
-            .map(|i| (2 * i).to_string())
-            .collect();
-        json!({"completedIndexes": indexes.join(",")})
-    };
-    let (short, long) = (json!({"active": 1}), [long(1_000_000), long(2_000_000)]);
-    assert_eq!(request(&job("a.io/x", &long[0])).rules, [""; 0]);
-    let mut changed = job("a.io/x", &long[1]);
-    changed["metadata"]["labels"] = json!({"a": "b"});
-    for old in [&short, &long[0]] {
-        let requests = updates(&job("a.io/x", old), &changed, false);
-        assert_eq!(requests.len(), 2);
-        let mut rules = requests.iter().flat_map(|request| &request.rules);
-        assert!(!rules.any(|rule| *rule == "managed-by/object-too-large"));
-    }
-}
-
 #[test]
 fn list_requires_an_array_of_items() {
     let text = r#"{"apiVersion":"batch/v1","kind":"JobList","items":{"a":{}}}"#;

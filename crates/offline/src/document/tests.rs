@@ -196,20 +196,6 @@ fn positions_do_not_depend_on_preceding_text() {
     }
 }
 
-/// Covers a single long line, as YAML and as JSON.
-#[test]
-fn positions_in_a_long_line_are_found() {
-    let items: Vec<_> = (0..5000).map(|i| format!("{{\"a\": {i}}}")).collect();
-    let json = format!("{{\"z\": [{}]}}", items.join(","));
-    for text in [json.clone(), format!("---\n{json}"), format!("# x\n{json}")] {
-        let document = Document::parse_all(&text).remove(0).unwrap();
-        for index in 0..5000 {
-            let located = document.locate(&Path::parse(&format!("z[{index}].a")));
-            assert_eq!(text.get(located.span), Some(&*index.to_string()));
-        }
-    }
-}
-
 #[test]
 fn mapping_with_many_keys_is_complete() {
     let lines: Vec<_> = (0..20_000).map(|i| format!("k{i}: v\n")).collect();
