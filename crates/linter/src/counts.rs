@@ -9,7 +9,9 @@ use crate::result::RequestResult;
 pub(crate) struct ResultCounts {
     pub(crate) evaluated: usize,
     pub(crate) denied: usize,
+    /// Requests allowed with a warning.
     pub(crate) warned: usize,
+    /// Findings suppressed by an exception in the object.
     pub(crate) excepted: usize,
     /// The position of the first object without findings whose `managedBy` the API server drops, a note about it, and their number.
     pub(crate) dropped_field: Option<(String, String, u64)>,
@@ -60,18 +62,4 @@ impl ResultCounts {
             *times = times.saturating_add(1);
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) evaluated: usize,
-    pub(crate) denied: usize,
-    /// Requests allowed with a warning.
-    pub(crate) warned: usize,
-    /// Objects and files that could not be evaluated.
-    pub(crate) errors: usize,
-    /// Other warnings.
-    pub(crate) warnings: usize,
-    /// Findings suppressed by an exception in the object.
-    pub(crate) excepted: usize,
 }

@@ -9,7 +9,7 @@ use managed_by_offline::replay::ObjectRef;
 use serde::Serialize;
 
 use crate::args::EvaluationArgs;
-use crate::counts::{ResultCounts, Totals};
+use crate::counts::ResultCounts;
 use crate::result::{LocatedFinding, RequestResult, unchecked_id, unchecked_level};
 
 /// The command, as the user types it.
@@ -98,20 +98,25 @@ impl Report {
         self.results.clear();
     }
 
-    pub(crate) fn totals(&self) -> Totals {
-        let results = self.result_counts();
-        // An object with a field of the wrong type is denied, although no rule can read it.
+    /// Returns the counts of all results. An object with a field of the wrong type is denied, although no rule can read it.
+    pub(crate) fn totals(&self) -> ResultCounts {
+        let mut totals = self.result_counts();
+        let errors = self.diagnostics_with_level(Level::Error).count();
+        let malformed = errors.saturating_sub(self.errors());
+        totals.evaluated = totals.evaluated.saturating_add(malformed);
+        totals.denied = totals.denied.saturating_add(malformed);
+        totals
+    }
+
+    /// Returns the number of objects and files that could not be evaluated.
+    pub(crate) fn errors(&self) -> usize {
         let errors = self.diagnostics_with_level(Level::Error);
-        let (malformed, errors): (Vec<_>, Vec<_>) =
-            errors.partition(|error| error.kind == DiagnosticKind::Malformed);
-        Totals {
-            evaluated: results.evaluated.saturating_add(malformed.len()),
-            denied: results.denied.saturating_add(malformed.len()),
-            warned: results.warned,
-            errors: errors.len(),
-            warnings: self.diagnostics_with_level(Level::Warning).count(),
-            excepted: results.excepted,
-        }
+        let errors = errors.filter(|error| error.kind != DiagnosticKind::Malformed);
+        errors.count()
+    }
+
+    pub(crate) fn warnings(&self) -> usize {
+        self.diagnostics_with_level(Level::Warning).count()
     }
 
     pub(crate) fn diagnostics_with_level(&self, level: Level) -> impl Iterator<Item = &Diagnostic> {
@@ -172,10 +177,10 @@ impl Report {
 
     pub(crate) fn exit_status(&self, args: &EvaluationArgs) -> ExitStatus {
         let totals = self.totals();
-        let is_warned = totals.warned > 0 || totals.warnings > 0;
+        let is_warned = totals.warned > 0 || self.warnings() > 0;
         let is_denied = totals.denied > 0 || args.deny_warnings && is_warned;
         ExitStatus::first([
-            (totals.errors > 0, ExitStatus::Error),
+            (self.errors() > 0, ExitStatus::Error),
             (is_denied, ExitStatus::Denied),
             (
                 self.evaluated_nothing() && !args.allow_empty,

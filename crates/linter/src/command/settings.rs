@@ -26,7 +26,7 @@ pub fn run(command: &SettingsCommand, quiet: bool) -> Result<ExitStatus, CliErro
         SettingsCommand::Check { files, output, cel } => {
             let mut report = check(files, *cel);
             ResultPrinter::new(*output).finish(&mut report, quiet, false)?;
-            let is_invalid = report.totals().errors > 0;
+            let is_invalid = report.errors() > 0;
             if *output == Output::Text && !is_invalid && !quiet {
                 stderr!("{}: valid settings\n", pluralize(files.len(), "file"));
             }

@@ -66,7 +66,7 @@ fn summary(report: &Report) -> Value {
     let totals = report.totals();
     json!({
         "evaluated": totals.evaluated, "denied": totals.denied, "warned": totals.warned,
-        "errors": totals.errors, "deleted": report.deleted.len(), "unsupported": report.unsupported,
+        "errors": report.errors(), "deleted": report.deleted.len(), "unsupported": report.unsupported,
         "skipped": report.skipped, "empty": report.empty, "fixed": report.fixes.len(),
         "exceptions": totals.excepted,
     })

@@ -105,7 +105,7 @@ pub(crate) fn write_end(
     });
     let invocation = json!({
         "commandLine": format!("managed-by {}", report.kind),
-        "executionSuccessful": report.totals().errors == 0,
+        "executionSuccessful": report.errors() == 0,
     });
     let (invocations, tool) = (json!([invocation]), json!({"driver": driver}));
     let (invocations, tool) = (indented(&invocations, 6), indented(&tool, 6));

@@ -101,17 +101,17 @@ pub(crate) fn totals(report: &Report) -> String {
     let evaluated = pluralize(totals.evaluated, "object");
     let (denied, warned) = (number(totals.denied), number(totals.warned));
     let unsupported = report.unsupported.values().copied();
-    let warnings = match totals.warnings {
+    let warnings = match report.warnings() {
         1 => "other warning",
         _ => "other warnings",
     };
     let others = counts(&[
-        (to_u64(totals.errors), "could not be evaluated"),
+        (to_u64(report.errors()), "could not be evaluated"),
         (unsupported.fold(0, u64::saturating_add), "of other kinds"),
         (to_u64(report.skipped), SKIPPED),
         (to_u64(report.empty), "empty"),
         (to_u64(report.deleted.len()), "deleted"),
-        (to_u64(totals.warnings), warnings),
+        (to_u64(report.warnings()), warnings),
     ]);
     let suppressed = suppressed_counts(report);
     format!("{evaluated} evaluated: {denied} denied, {warned} with warnings{others}{suppressed}")
@@ -128,9 +128,8 @@ fn to_u64(count: usize) -> u64 {
 
 /// Formats the numbers of suppressed and fixed findings, if any.
 pub(crate) fn suppressed_counts(report: &Report) -> String {
-    let totals = report.totals();
     counts(&[
-        (totals.excepted, "suppressed by exceptions"),
+        (report.totals().excepted, "suppressed by exceptions"),
         (report.fixes.len(), "fixed"),
     ])
 }
