@@ -67,14 +67,11 @@ fn null_is_an_absent_value() {
 #[test]
 fn errors_name_the_path() {
     for (json, expected) in [
-        ("", "not JSON: EOF while parsing a value at line 1 column 0"),
         (
             "{\"secret\" 1}",
             "not JSON: expected `:` at line 1 column 11",
         ),
         ("[secret]", "expected an object, got an array"),
-        ("{} {}", "not JSON: trailing characters at line 1 column 4"),
-        ("null", "expected an object, got null"),
         ("\"secret\"", "expected an object, got a string"),
         (r#"{"child":[]}"#, "child: expected an object, got an array"),
         (
@@ -106,20 +103,12 @@ fn errors_name_the_path() {
             "number: expected a 32-bit integer, got a different number",
         ),
         (
-            r#"{"child":{"name":"a"},"child":{}}"#,
-            "child: duplicate field",
-        ),
-        (
             r#"{"list":[{"name":"a", "name" :1}]}"#,
             "list[0].name: duplicate field",
         ),
         (
             r#"{"ch\u0069ld":{"name":1}}"#,
             "child.name: expected a string, got a number",
-        ),
-        (
-            r#"{"child":{"name":"\ud800"}}"#,
-            "not JSON: unexpected end of hex escape at line 1 column 25",
         ),
     ] {
         assert_eq!(read(json).unwrap_err(), expected, "{json}");
