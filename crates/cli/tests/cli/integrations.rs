@@ -277,7 +277,6 @@ fn action_denies_warnings_by_default() {
     assert!(ran.text.contains("no such file"), "{}", ran.text);
 }
 
-/// Runs the Action with the arguments of the documented GitHub recipe.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn action_finds_the_command_among_its_arguments() {
