@@ -2,8 +2,10 @@
 
 use managed_by::{
     AdmissionRequest, DecodeError, Evaluation, Kind, NoCluster, RESERVED_VALUES, ReleaseSet,
-    Settings, WorkloadState, resolve,
+    Settings, WorkloadState, kinds, resolve,
 };
+
+use crate::object_ref::ObjectRef;
 
 #[derive(Debug)]
 pub struct Evaluator<'s> {
@@ -22,6 +24,13 @@ impl<'s> Evaluator<'s> {
     /// Returns true if the library supports the kind or the settings declare it.
     pub fn supports(&self, group: &str, version: &str, kind: &str) -> bool {
         Kind::find(group, version, kind).is_some() || self.settings.declares(group, version, kind)
+    }
+
+    /// Returns true if the library supports the object's kind in some version, or the settings declare it.
+    pub fn knows(&self, name: &ObjectRef) -> bool {
+        let mut known = kinds().iter();
+        known.any(|known| known.group() == name.group && known.name() == name.kind)
+            || self.supports(&name.group, &name.version, &name.kind)
     }
 
     /// Returns the names of the known controllers: those of the settings, and the reserved values of all kinds.

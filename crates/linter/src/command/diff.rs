@@ -150,9 +150,7 @@ impl Comparison<'_> {
     /// Returns the name of an object, unless its kind is unsupported in all versions.
     fn name(&self, located: &LocatedObject<'_, '_>) -> Option<ObjectRef> {
         let name = located.object.full_name(self.context.namespace);
-        let mut kinds = managed_by::kinds().iter();
-        let is_known = kinds.any(|kind| kind.group() == name.group && kind.name() == name.kind);
-        (is_known || self.context.supports(&name)).then_some(name)
+        self.context.evaluator.knows(&name).then_some(name)
     }
 
     /// Returns the old objects of a file, and the errors of its unreadable parts.

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use managed_by::kinds;
-
 use super::parallel::par_flat_map;
 use super::step::{NotEvaluatedReason, PositionedRecord, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
@@ -128,23 +126,10 @@ impl<'s> ObjectHistory<'s> {
                     self.task_for_state(*event, state, previous, &mut latest)
                 }
                 Ok(Record::Write(write)) => self.task_for_write(write, previous, &mut latest),
-                Ok(Record::Rejected(write)) => {
-                    let ObjectRef {
-                        group,
-                        version,
-                        kind,
-                        ..
-                    } = &write.object;
-                    let mut known = kinds().iter();
-                    let is_known =
-                        known.any(|known| known.group() == group && known.name() == kind);
-                    if is_known || self.evaluator.supports(group, version, kind) {
-                        Task::Rejected(write, self.rejected_request(write, previous, &latest))
-                    } else {
-                        Task::Ignore
-                    }
+                Ok(Record::Rejected(write)) if self.evaluator.knows(&write.object) => {
+                    Task::Rejected(write, self.rejected_request(write, previous, &latest))
                 }
-                Ok(Record::Ignored) => Task::Ignore,
+                Ok(Record::Rejected(_) | Record::Ignored) => Task::Ignore,
                 Err(skipped) => Task::Skip(ObjectRef::default(), skipped.clone()),
             };
             if let Task::Evaluate(recorded) = &task
