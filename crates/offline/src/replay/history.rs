@@ -199,7 +199,7 @@ impl<'s> ObjectHistory<'s> {
         } else {
             None
         };
-        Ok(request(write.operation, state, old, false, write.user))
+        Ok(request(write.operation, state, old, write.user))
     }
 
     fn task_for_state<'c>(
@@ -239,23 +239,19 @@ impl<'s> ObjectHistory<'s> {
             } else {
                 Operation::Create
             };
-            return evaluation_task(operation, state, None, false, None);
+            return evaluation_task(operation, state, None, None);
         };
         // For a deletion blocked by finalizers, the API server sets the timestamp.
         if state.metadata.is_being_deleted && !old.metadata.is_being_deleted {
             return Task::Ignore;
         }
         if is_equal(old.status, state.status) {
-            return evaluation_task(Operation::Update, state, Some(old), false, None);
+            return evaluation_task(Operation::Update, state, Some(old), None);
         }
-        let is_split_update = old.differs_outside_status(state);
-        evaluation_task(
-            Operation::UpdateStatus,
-            state,
-            Some(old),
-            is_split_update,
-            None,
-        )
+        let mut request = request(Operation::UpdateStatus, state, Some(old), None);
+        request.is_split_update = old.differs_outside_status(state);
+        let write = None;
+        Task::Evaluate(RecordedRequest { request, write })
     }
 
     fn task_for_write<'c>(
@@ -295,7 +291,7 @@ impl<'s> ObjectHistory<'s> {
             return no_previous_state(state);
         }
         let old = old.filter(|_| !is_create);
-        evaluation_task(write.operation, state, old, false, Some(write))
+        evaluation_task(write.operation, state, old, Some(write))
     }
 }
 
@@ -303,11 +299,10 @@ fn evaluation_task<'c>(
     operation: Operation,
     state: &'c State<'c>,
     old: Option<&'c State<'c>>,
-    is_split_update: bool,
     write: Option<&'c Write<'c>>,
 ) -> Task<'c> {
     let user = write.and_then(|write| write.user);
-    let request = request(operation, state, old, is_split_update, user);
+    let request = request(operation, state, old, user);
     Task::Evaluate(RecordedRequest { request, write })
 }
 
@@ -315,7 +310,6 @@ fn request<'c>(
     operation: Operation,
     state: &'c State<'c>,
     old: Option<&'c State<'c>>,
-    is_split_update: bool,
     user: Option<&'c str>,
 ) -> Request<'c> {
     Request {
@@ -323,7 +317,7 @@ fn request<'c>(
         note: None,
         state,
         old,
-        is_split_update,
+        is_split_update: false,
         is_manifest: false,
         namespace: &state.metadata.namespace,
         user: RequestUser::Recorded(user),
