@@ -31,10 +31,6 @@ impl Object<'_> {
         &self.state.group
     }
 
-    pub fn version(&self) -> &str {
-        &self.state.version
-    }
-
     /// Returns the kind; empty if it is missing.
     pub fn kind(&self) -> &str {
         &self.state.kind
@@ -69,7 +65,7 @@ impl Object<'_> {
     }
 
     fn known_kind(&self) -> Option<&'static Kind<'static>> {
-        Kind::find(self.group(), self.version(), self.kind())
+        Kind::find(self.group(), &self.state.version, self.kind())
     }
 
     /// Returns true if the object has a status that is not empty.
