@@ -119,11 +119,7 @@ impl<'a> AuditedWrite<'a> {
             (None, _) => return None,
         };
         let object_ref = self.event.object("objectRef");
-        let text = |name| {
-            object_ref
-                .string(name)
-                .map_or_else(String::new, Cow::into_owned)
-        };
+        let text = |name| object_ref.string(name).unwrap_or_default().into_owned();
         let status = self.event.object("responseStatus");
         let object = ObjectRef {
             group: self.group.to_string(),
@@ -139,9 +135,7 @@ impl<'a> AuditedWrite<'a> {
             object,
             operation: self.operation(),
             code: self.code,
-            message: status
-                .string("message")
-                .map_or_else(String::new, Cow::into_owned),
+            message: status.string("message").unwrap_or_default().into_owned(),
             sent,
             user: self.user(),
             time: self.time(),
