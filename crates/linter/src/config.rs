@@ -5,11 +5,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use managed_by::{Enforcement, ReleaseSet, Rule, did_you_mean, nearest, rule};
+use managed_by::{Enforcement, ReleaseSet, Rule, rule};
 use managed_by_console::diagnostic::{Diagnostic, DiagnosticKind, span_and_source};
 use managed_by_console::exit::CliError;
 use managed_by_console::input::Input;
-use managed_by_console::value::parse_namespace;
+use managed_by_console::value::{parse_namespace, suggestion};
 use managed_by_offline::{ReleaseSelector, ValueLocation};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -136,7 +136,7 @@ impl Config {
         let text = input.text()?;
         let mut config: Self = toml::from_str(&text).map_err(|e: toml::de::Error| {
             let located = locate(&text, e.span().unwrap_or_default());
-            let message = format!("{}{}", e.message(), suggestion(e.message()));
+            let message = format!("{}{}", e.message(), suggested_key(e.message()));
             Diagnostic::at(&input.name, span_and_source(&text, &located), message)
         })?;
         let directory = path.parent().unwrap_or(Path::new(""));
@@ -208,13 +208,12 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> ValueLocation {
 }
 
 /// Suggests a key, if the message reports an unknown one and lists the valid ones.
-fn suggestion(message: &str) -> String {
+fn suggested_key(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted
         .next()
         .filter(|_| message.starts_with("unknown field"));
-    let near = unknown.and_then(|unknown| nearest(unknown, quoted));
-    near.map_or_else(String::new, |near| format!("; {}", did_you_mean(near)))
+    unknown.map_or_else(String::new, |unknown| suggestion(unknown, quoted))
 }
 
 #[cfg(test)]
