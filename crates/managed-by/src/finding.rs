@@ -373,12 +373,4 @@ mod tests {
             assert!(text(uids, Release::V1_37).contains(end), "{first}");
         }
     }
-
-    #[test]
-    fn omits_empty_detail() {
-        assert_eq!(
-            FieldError::required("spec.x", "").message(Release::V1_37),
-            "spec.x: Required value"
-        );
-    }
 }
