@@ -77,16 +77,3 @@ fn escape_data(text: &str) -> String {
 fn escape_property(text: &str) -> String {
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::command;
-
-    #[test]
-    fn workflow_commands_escape_values() {
-        assert_eq!(
-            command("error", "a,b:c.yaml", None, "x/y", "50%\nof: it, all"),
-            "::error file=a%2Cb%3Ac.yaml,title=x/y::50%25\\nof: it, all"
-        );
-    }
-}
