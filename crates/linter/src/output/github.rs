@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use managed_by_console::diagnostic::{Level, Span};
+use managed_by_console::diagnostic::Level;
 use managed_by_console::escape::escape_control;
 
 use super::text;
@@ -17,16 +17,17 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         if annotation.is_suppressed() {
             continue;
         }
-        let level = level(annotation.level);
-        let span = annotation.span.as_ref();
-        let command = command(
-            level,
-            annotation.file,
-            span,
-            &annotation.id,
-            &annotation.text,
-        );
-        writeln!(out, "{command}")?;
+        let span = annotation.span.map(|span| {
+            format!(
+                ",line={},endLine={},col={},endColumn={}",
+                span.line, span.end_line, span.column, span.end_column
+            )
+        });
+        let (level, span) = (level(annotation.level), span.unwrap_or_default());
+        let (file, title) = (annotation.file, &annotation.id);
+        let (file, title) = (escape_property(file), escape_property(title));
+        let text = escape_data(&annotation.text);
+        writeln!(out, "::{level} file={file}{span},title={title}::{text}")?;
     }
     let suppressed = text::suppressed_counts(report);
     match suppressed.strip_prefix("; ") {
@@ -54,18 +55,6 @@ fn level(level: Level) -> &'static str {
         Level::Warning => "warning",
         Level::Note => "notice",
     }
-}
-
-fn command(level: &str, file: &str, span: Option<&Span>, title: &str, text: &str) -> String {
-    let span = span.map(|span| {
-        format!(
-            ",line={},endLine={},col={},endColumn={}",
-            span.line, span.end_line, span.column, span.end_column
-        )
-    });
-    let (file, span) = (escape_property(file), span.unwrap_or_default());
-    let (title, text) = (escape_property(title), escape_data(text));
-    format!("::{level} file={file}{span},title={title}::{text}")
 }
 
 /// Escapes text like the toolkit, except that line breaks become a literal `\n`. GitHub renders `%0A` as a line break, so an
