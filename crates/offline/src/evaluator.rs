@@ -39,14 +39,6 @@ impl<'s> Evaluator<'s> {
         self.settings.controller_names().chain(reserved)
     }
 
-    /// Evaluates an `AdmissionRequest` given as JSON.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a request, or if its object has a field of the wrong type.
-    pub fn evaluate_json(&self, request: &[u8]) -> Result<Evaluation, DecodeError> {
-        self.evaluate(&AdmissionRequest::from_json(request)?)
-    }
-
     /// Returns the state of a stored workload, or [`None`] for other objects and for a kind that is not supported.
     pub fn workload_state(&self, request: &AdmissionRequest<'_>) -> Option<WorkloadState> {
         resolve(request, &self.settings, |resolved| {

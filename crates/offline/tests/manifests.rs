@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use managed_by::{Settings, UserInfo};
+use managed_by::{AdmissionRequest, Settings, UserInfo};
 use managed_by_offline::manifest::{self, Object};
 use managed_by_offline::{Document, Evaluator, Operation, Request};
 use serde_json::{Value, json};
@@ -28,7 +28,8 @@ fn evaluate(request: &Request<'_>) -> EvaluatedRequest {
         .flatten()
         .unwrap();
     let json = serde_json::to_vec(request).unwrap();
-    assert_eq!(evaluator.evaluate_json(&json).unwrap(), report);
+    let read = AdmissionRequest::from_json(&json).and_then(|read| evaluator.evaluate(&read));
+    assert_eq!(read.unwrap(), report);
     let findings = report.findings.into_iter();
     EvaluatedRequest {
         operation: request.operation,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use managed_by::{Enforcement, Finding, Release, Settings};
+use managed_by::{AdmissionRequest, Enforcement, Finding, Release, Settings};
 use managed_by_offline::replay::{Step, StepResult, Tally, TallyRowKey};
 use managed_by_offline::{Evaluator, Replay, split_documents};
 use managed_by_parity::trace::{self, CUSTOM, JOBS};
@@ -35,9 +35,9 @@ fn expected_steps(name: &str, evaluator: &Evaluator<'_>) -> Vec<(u64, String, bo
     requests
         .filter(|(case, _)| case.operation != "DELETE")
         .filter_map(|(case, line)| {
-            let report = evaluator
-                .evaluate_json(case.request().to_string().as_bytes())
-                .unwrap();
+            let request = case.request().to_string();
+            let request = AdmissionRequest::from_json(request.as_bytes()).unwrap();
+            let report = evaluator.evaluate(&request).unwrap();
             let what = format!("{}{}", case.operation, case.sub_resource);
             (!report.is_empty()).then_some((line, what, report.verdict.decision.is_allowed()))
         })
