@@ -51,7 +51,11 @@ impl Patches {
 
     /// Returns a note if a file is a patch or in a component, and so is no object, or not yet complete.
     pub(crate) fn note(&self, file: &Path) -> Option<Diagnostic> {
-        let directory = self.listed_by(file)?;
+        if self.0.is_empty() {
+            return None;
+        }
+        let path = file.canonicalize().ok()?;
+        let directory: &Path = path.ancestors().find_map(|path| self.0.get(path))?;
         let here = env::current_dir().unwrap_or_default();
         let directory = match directory.strip_prefix(here) {
             Ok(relative) if relative.as_os_str().is_empty() => Path::new("."),
@@ -64,16 +68,6 @@ impl Patches {
         );
         let note = Diagnostic::of_file(&Input::new(file).name, text);
         Some(note.with_kind(DiagnosticKind::KustomizePatch))
-    }
-
-    /// Returns the directory of the kustomization that lists a file or one of its parent directories.
-    fn listed_by(&self, file: &Path) -> Option<&Path> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let file = file.canonicalize().ok()?;
-        let directory = file.ancestors().find_map(|path| self.0.get(path));
-        directory.map(PathBuf::as_path)
     }
 }
 
