@@ -157,13 +157,7 @@ impl RequestResult {
         mut locate: impl FnMut(&managed_by::Finding) -> Option<(Span, Option<SourceLine>)>,
     ) -> Self {
         let releases = report.releases();
-        let Evaluation {
-            verdict,
-            findings,
-            unchecked,
-            release_verdicts: _,
-        } = report;
-        let findings = findings.into_iter().map(|reported| {
+        let findings = report.findings.into_iter().map(|reported| {
             let (span, source) = locate(&reported).unzip();
             LocatedFinding {
                 reported,
@@ -178,12 +172,12 @@ impl RequestResult {
             object,
             operation,
             note: None,
-            unchecked,
+            unchecked: report.unchecked,
             user: None,
             time: None,
             findings: findings.collect(),
-            decision: verdict.decision,
-            warnings: verdict.warnings,
+            decision: report.verdict.decision,
+            warnings: report.verdict.warnings,
             releases,
             releases_dropping_managed_by: None,
         }

@@ -105,17 +105,11 @@ impl Request<'_> {
 
 impl Serialize for Request<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        let State {
-            group,
-            version,
-            kind,
-            metadata,
-            text,
-            ..
-        } = self.state;
-        let plural = Kind::find(group, version, kind).map_or("", Kind::plural);
-        let kind = json!({"group": group, "version": version, "kind": kind});
-        let resource = json!({"group": group, "version": version, "resource": plural});
+        let state = self.state;
+        let known = Kind::find(&state.group, &state.version, &state.kind);
+        let plural = known.map_or("", Kind::plural);
+        let kind = json!({"group": state.group, "version": state.version, "kind": state.kind});
+        let resource = json!({"group": state.group, "version": state.version, "resource": plural});
         let mut request = json.serialize_map(None)?;
         request.serialize_entry("uid", "00000000-0000-0000-0000-000000000000")?;
         // The decoder recognizes the kind before it reaches the objects.
@@ -125,7 +119,7 @@ impl Serialize for Request<'_> {
         if !self.operation.subresource().is_empty() {
             request.serialize_entry("subResource", self.operation.subresource())?;
         }
-        request.serialize_entry("name", &metadata.name)?;
+        request.serialize_entry("name", &state.metadata.name)?;
         request.serialize_entry("namespace", self.namespace)?;
         match self.user {
             RequestUser::Recorded(user) => {
@@ -138,10 +132,10 @@ impl Serialize for Request<'_> {
         }
         match (self.operation, self.intermediate()) {
             (Operation::Create, _) => {
-                request.serialize_entry("object", &WithStatus(text, None))?;
+                request.serialize_entry("object", &WithStatus(state.text, None))?;
             }
             (Operation::Update, Some(object)) => request.serialize_entry("object", &object)?,
-            _ => request.serialize_entry("object", raw::<S>(text)?)?,
+            _ => request.serialize_entry("object", raw::<S>(state.text)?)?,
         }
         match (self.operation, self.intermediate(), self.old) {
             (Operation::UpdateStatus, Some(old), _) => {

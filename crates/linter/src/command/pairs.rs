@@ -27,16 +27,11 @@ impl<'s> Entry<'s> {
 
     /// Returns the key that an entry shares with its counterpart.
     fn key(&self, by_path: bool, by_content: bool) -> Key<'_> {
-        let ObjectRef {
-            group,
-            kind,
-            namespace,
-            name,
-            ..
-        } = &self.name;
+        let name = &self.name;
         let path = by_path.then_some(self.path);
         let content = by_content.then_some(self.content);
-        (path, content, [group, kind, namespace, name])
+        let name = [&*name.group, &name.kind, &name.namespace, &name.name];
+        (path, content, name)
     }
 }
 

@@ -82,13 +82,10 @@ pub(super) fn run(args: &WritersArgs, quiet: bool) -> Result<ExitStatus, CliErro
         }
     }
     write!(anstream::stdout(), "{}", yaml.concat())?;
-    report(&found.totals, quiet);
-    let WriterTotals {
-        unknown_reconciler,
-        writes,
-        ..
-    } = found.totals;
-    let is_complete = errors.reported.is_empty() && unknown_reconciler == 0 && writes > 0;
+    let totals = &found.totals;
+    report(totals, quiet);
+    let is_complete =
+        errors.reported.is_empty() && totals.unknown_reconciler == 0 && totals.writes > 0;
     Ok(ExitStatus::first([(!is_complete, ExitStatus::Error)]))
 }
 
