@@ -92,12 +92,6 @@ impl Report {
         counts
     }
 
-    /// Removes the results, which are printed, but keeps their counts.
-    pub(crate) fn clear_results(&mut self) {
-        self.printed = self.result_counts();
-        self.results.clear();
-    }
-
     /// Returns the counts of all results. An object with a field of the wrong type is denied, although no rule can read it.
     pub(crate) fn totals(&self) -> ResultCounts {
         let mut totals = self.result_counts();

@@ -46,7 +46,8 @@ impl ResultPrinter {
             }
             Output::Json | Output::Junit | Output::Github | Output::Gitlab => return Ok(()),
         }
-        report.clear_results();
+        report.printed = report.result_counts();
+        report.results.clear();
         Ok(())
     }
 
