@@ -267,7 +267,8 @@ impl<'s> ObjectHistory<'s> {
         {
             // The response to a deletion may be a `Status` whose details identify the object.
             if write.operation == Operation::Delete {
-                if let Some(uid) = deleted_uid(state) {
+                let status = Members::parse(state.text).unwrap_or_default();
+                if let Some(uid) = status.object("details").string("uid") {
                     latest.insert(uid, None);
                 }
                 return Task::Ignore;
@@ -345,10 +346,4 @@ fn no_previous_state<'c>(state: &State<'_>) -> Task<'c> {
 
 fn skip<'c>(state: &State<'_>, reason: SkipReason, text: &str) -> Task<'c> {
     Task::Skip(state.object_ref(), SkippedRecord::new(reason, text))
-}
-
-/// Returns the UID of the deleted object in a `Status`.
-fn deleted_uid<'c>(status: &'c State<'c>) -> Option<Cow<'c, str>> {
-    let status = Members::parse(status.text)?;
-    status.object("details").string("uid")
 }
