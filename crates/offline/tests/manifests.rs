@@ -43,13 +43,8 @@ fn with_object<T>(json: &Value, then: impl FnOnce(&Object<'_>) -> T) -> T {
     let text = json.to_string();
     let documents = Document::parse_all(&text);
     let document = documents.first().unwrap().as_ref().unwrap();
-    then(
-        manifest::objects(document)
-            .first()
-            .unwrap()
-            .as_ref()
-            .unwrap(),
-    )
+    let objects = manifest::objects(document);
+    then(objects.first().unwrap().as_ref().unwrap())
 }
 
 fn request(json: &Value) -> EvaluatedRequest {

@@ -98,13 +98,8 @@ fn audit_logs_match_their_expected_writers() {
             ],
             "{case:?}"
         );
-        assert_eq!(
-            skipped.len(),
-            usize::from(case.skipped.is_some()),
-            "{skipped:?}"
-        );
-        for ((line, reason, text), record) in case.skipped.iter().zip(&skipped) {
-            assert_eq!((*line, reason, text), (record.0, &record.1, &record.2));
+        assert!(skipped.iter().eq(&case.skipped), "{skipped:?}");
+        for (_, reason, _) in &skipped {
             let (counted, count) = totals.skipped.first_key_value().unwrap();
             assert_eq!((&counted.to_string(), *count), (reason, 1));
         }
