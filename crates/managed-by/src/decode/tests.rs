@@ -232,6 +232,14 @@ impl<'de> DeserializeSeed<'de> for FailAt<'_> {
     }
 }
 
+macro_rules! visit_scalars {
+    ($($visit:ident $value:ty),*) => {
+        $(fn $visit<E: Error>(self, _: $value) -> Result<(), E> {
+            self.scalar()
+        })*
+    };
+}
+
 impl<'de> Visitor<'de> for FailAt<'_> {
     type Value = ();
 
@@ -261,25 +269,7 @@ impl<'de> Visitor<'de> for FailAt<'_> {
         self.scalar()
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
-        self.scalar()
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
-        self.scalar()
-    }
+    visit_scalars! { visit_bool bool, visit_i64 i64, visit_u64 u64, visit_f64 f64, visit_str &str }
 }
 
 fn arbitrary_json() -> impl Strategy<Value = Json> {
