@@ -24,7 +24,7 @@ const FREE_GROWTH: usize = 16 << 20;
 
 /// The nodes of one document, by index. A list of 50,000 objects has millions of nodes, so a node is small, and its text is that of
 /// the document if possible.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tree<'t> {
     part: &'t str,
     /// Offset of the part in the whole text.
@@ -107,13 +107,8 @@ impl<'t> Tree<'t> {
         let tree = Self {
             part,
             part_start,
-            nodes: Vec::new(),
-            collections: Vec::new(),
-            children: Vec::new(),
-            texts: Vec::new(),
-            root: None,
-            duplicates: Vec::new(),
             limit: growth.saturating_add(FREE_GROWTH),
+            ..Self::default()
         };
         let mut builder = Builder::new(lines, tree);
         let libyaml = options! { bom_inside_document_as_content: true };

@@ -18,7 +18,7 @@ use crate::skipped::{SkipReason, SkippedRecord};
 use crate::split::SourceDocument;
 
 /// Collector of the users that write the status of workloads, from audit logs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct StatusWriterCollector {
     kinds: Vec<TrackedKind>,
     /// Writers per kind, keyed by the index of the first tracked kind with that name.
@@ -88,9 +88,7 @@ impl StatusWriterCollector {
         }
         Ok(Self {
             kinds,
-            builtin: BTreeMap::new(),
-            delegated: BTreeMap::new(),
-            totals: WriterTotals::default(),
+            ..Self::default()
         })
     }
 
