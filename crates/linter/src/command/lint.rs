@@ -142,7 +142,7 @@ fn fix_once(
     let mut fixes = Vec::new();
     // Parse errors are reported when the file is evaluated.
     for_each_object(input, &mut Report::default(), |located, _| {
-        for Suggestion { at, new, is_key } in suggestions(located, context) {
+        for (at, new, is_key) in suggestions(located, context) {
             let position = || format!("{}:{}:{}", input.name, at.line, at.column);
             let edit = Edit::new(located.text, &at, new).and_then(|edit| {
                 let known = context.evaluator.known_controllers();
@@ -187,15 +187,11 @@ fn fix_once(
     Ok(Some([mark, edited.as_bytes()].concat()))
 }
 
-/// Suggested text for a value or key.
-struct Suggestion {
-    at: ValueLocation,
-    new: String,
-    /// True for the key of a misspelled field.
-    is_key: bool,
-}
-
-fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<Suggestion> {
+/// Returns suggested texts for values and keys: the position, the text, and true for the key of a misspelled field.
+fn suggestions(
+    located: &LocatedObject<'_, '_>,
+    context: &Context<'_>,
+) -> Vec<(ValueLocation, String, bool)> {
     let (object, document) = (&located.object, located.document);
     let request = object.request(context.namespace, &context.user);
     let evaluator = &context.evaluator;
@@ -216,7 +212,7 @@ fn suggestions(located: &LocatedObject<'_, '_>, context: &Context<'_>) -> Vec<Su
                 document.locate(&path)
             };
             let new = finding.suggestion.filter(|_| at.is_exact)?;
-            Some(Suggestion { at, new, is_key })
+            Some((at, new, is_key))
         })
         .collect()
 }
