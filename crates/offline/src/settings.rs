@@ -113,15 +113,15 @@ impl<'j> Policy<'j> {
 
 /// Returns the policies that a document declares; standalone settings count as one.
 fn policies(json: &str) -> Vec<Policy<'_>> {
-    let standalone = || {
+    let standalone = |settings| {
         vec![Policy {
             is_known_module: true,
             path: String::new(),
-            settings: json.into(),
+            settings,
         }]
     };
     let Some(members) = Members::parse(json) else {
-        return standalone();
+        return standalone(json.into());
     };
     let state = State::new(json, &members, None);
     if !state.version.is_empty() && !state.kind.is_empty() {
@@ -147,11 +147,7 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
         };
     }
     if let Some(settings) = from_chart_values(json) {
-        return vec![Policy {
-            is_known_module: true,
-            path: String::new(),
-            settings: settings.into(),
-        }];
+        return standalone(settings.into());
     }
     // A PolicyServer policies file contains policies and policy groups by name.
     let mut policies = Vec::new();
@@ -164,11 +160,11 @@ fn policies(json: &str) -> Vec<Policy<'_>> {
             Some(policy) if policy.get("module").is_some() => {
                 policies.push(Policy::new(&policy, &path));
             }
-            _ => return standalone(),
+            _ => return standalone(json.into()),
         }
     }
     if policies.is_empty() {
-        return standalone();
+        return standalone(json.into());
     }
     policies
 }
