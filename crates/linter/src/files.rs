@@ -81,10 +81,9 @@ impl FileSelector {
     /// Returns true if a relative path in a directory names a manifest. A hidden one, such as in `.tekton`, must look like one, because
     /// editors and other tools keep files in YAML and JSON there.
     pub(crate) fn is_manifest(relative: &Path, file: &Path) -> bool {
-        let mut names = relative.iter().map(OsStr::as_encoded_bytes);
-        let is_skipped = names.any(|name| name == b".git" || name == b"node_modules");
-        let mut names = relative.iter().map(OsStr::as_encoded_bytes);
-        let is_hidden = names.any(|name| name.starts_with(b"."));
+        let names = || relative.iter().map(OsStr::as_encoded_bytes);
+        let is_skipped = names().any(|name| name == b".git" || name == b"node_modules");
+        let is_hidden = names().any(|name| name.starts_with(b"."));
         let extension = relative.extension().and_then(OsStr::to_str);
         let has_object = || {
             let text = fs::read(file).unwrap_or_default();
