@@ -112,7 +112,7 @@ fn audit_logs_match_their_expected_writers() {
     StatusWriterCollector::new("{\"custom_kinds\":[{}]}").unwrap_err();
 }
 
-/// Reading a log in pieces gives the same result. As an EventList, or without the objects, the log has the same writers.
+/// Reading a log in pieces gives the same result. As an `EventList`, or without the objects, the log has the same writers.
 #[test]
 fn recorded_log_has_the_same_writers_in_any_form() {
     let path = "/../../parity/traces/audit/jobset-resume-denied.ndjson";
