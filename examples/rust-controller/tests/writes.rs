@@ -3,11 +3,9 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response};
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::client::{Body, ClientBuilder};
 use managed_by::Release;
 use managed_by_kube::WriteCheckLayer;
@@ -49,27 +47,10 @@ impl Store {
     async fn response(self, request: Request<Body>) -> Result<Response<Body>, Infallible> {
         let (parts, body) = request.into_parts();
         let sent = body.collect_bytes().await.unwrap();
-        let response = match parts.method {
-            Method::PUT => {
-                let new: Job = serde_json::from_slice(&sent).unwrap();
-                *self.0.lock().unwrap() = new.clone();
-                json!(new)
-            }
-            // Apply as a manager that owns the whole status: fields that are no longer applied are removed. Other patches are not
-            // stored.
-            Method::PATCH => {
-                let sent: Value = serde_json::from_slice(&sent).unwrap();
-                let mut job = self.job();
-                if parts.headers[CONTENT_TYPE] == "application/apply-patch+yaml" {
-                    job.status = serde_json::from_value(sent["status"].clone()).unwrap();
-                    *self.0.lock().unwrap() = job.clone();
-                }
-                json!(job)
-            }
-            // Respond to reads and creates with the stored Job.
-            _ => json!(self.job()),
-        };
-        let body = serde_json::to_vec(&response).unwrap();
+        if parts.method == Method::PUT {
+            *self.0.lock().unwrap() = serde_json::from_slice(&sent).unwrap();
+        }
+        let body = serde_json::to_vec(&self.job()).unwrap();
         Ok(Response::new(body.into()))
     }
 }
@@ -127,64 +108,4 @@ async fn a_mistake_of_the_reconciler_is_found() {
         ]
     );
     assert_eq!(store.job().status, None, "the denied write was stored");
-}
-
-/// Returns the response code of a write.
-async fn code(write: impl Future<Output = kube::Result<Job>>) -> u16 {
-    match write.await {
-        Ok(_) => 200,
-        Err(kube::Error::Api(status)) => status.code,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// Evaluates creates, replacements and all types of patches except strategic merge patches: see the README of `managed-by-kube`.
-#[tokio::test]
-async fn creates_replaces_and_patches_are_evaluated() {
-    let (store, checks) = (Store::new(), WriteCheckLayer::default());
-    let jobs: Api<Job> = Api::namespaced(client(&store, &checks), "default");
-    let (plain, apply) = (PatchParams::default(), PatchParams::apply("test").force());
-    let post = PostParams::default();
-    for (ready, expected) in [(1, 200), (2, 422)] {
-        let status = json!({"startTime": "2026-01-01T00:00:00Z", "active": 1, "ready": ready});
-        let add = json!([{"op": "add", "path": "/status", "value": status}]);
-        let json: Patch<Value> = Patch::Json(serde_json::from_value(add).unwrap());
-        let status = json!({"apiVersion": "batch/v1", "kind": "Job", "status": status});
-        let mut new = store.job();
-        new.status = serde_json::from_value(status["status"].clone()).unwrap();
-        assert_eq!(code(jobs.replace_status("pi", &post, &new)).await, expected);
-        assert_eq!(code(jobs.patch_status("pi", &plain, &json)).await, expected);
-        // An apply is stored before it is evaluated.
-        for patch in [Patch::Merge(&status), Patch::Apply(&status)] {
-            let parameters = if matches!(patch, Patch::Apply(_)) {
-                &apply
-            } else {
-                &plain
-            };
-            assert_eq!(
-                code(jobs.patch_status("pi", parameters, &patch)).await,
-                expected
-            );
-        }
-    }
-    for (name, expected) in [(CONTROLLER_NAME, 200), ("runner", 422)] {
-        let mut new = store.job();
-        new.metadata.resource_version = None;
-        new.spec.as_mut().unwrap().managed_by = Some(name.to_owned());
-        assert_eq!(code(jobs.create(&post, &new)).await, expected);
-        assert_eq!(code(jobs.replace("pi", &post, &new)).await, expected);
-    }
-    let failures = checks.failures();
-    let methods = failures
-        .iter()
-        .map(|message| message.split([' ', ':']).next().unwrap());
-    // The last replace has two failures: `managedBy` has an invalid format, and it is immutable.
-    assert_eq!(
-        methods.collect::<Vec<_>>(),
-        ["PUT", "PATCH", "PATCH", "PATCH", "POST", "PUT", "PUT"]
-    );
-    assert_eq!(
-        (checks.not_evaluated(), checks.evaluated_count()),
-        (Vec::new(), 12)
-    );
 }
