@@ -6,24 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
-
-// TestVersionMatchesThePolicy compares the constant with Cargo.toml.
-func TestVersionMatchesThePolicy(t *testing.T) {
-	manifest, err := os.ReadFile(filepath.Join("..", "..", "Cargo.toml"))
-	if err != nil {
-		t.Skipf("needs the repository around the module: %v", err)
-	}
-	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindSubmatch(manifest)
-	if version == nil || string(version[1]) != Version {
-		t.Errorf("Cargo.toml has %q, this package %q", version, Version)
-	}
-}
 
 // TestModulesAreReleasedTogether checks that the module for controller-runtime requires this version, and that the guides install
 // it.
