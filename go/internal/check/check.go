@@ -48,7 +48,7 @@ func New(t managedbytest.T, name string, located bool, options []managedbytest.O
 		t.Errorf("%v", err)
 		return nil
 	}
-	c := &Checker{T: report.New(t, report.Options{Located: located, Fail: parsed.Fail}), Policy: policy, options: parsed, name: name}
+	c := &Checker{T: report.New(t, located, parsed.Fail), Policy: policy, options: parsed, name: name}
 	if located {
 		c.callSite = report.CallersLine()
 	}

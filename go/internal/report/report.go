@@ -16,9 +16,6 @@ import (
 	"github.com/managed-by-policy/managed-by-policy/go/managedbytest"
 )
 
-// FailHandler fails a test at a location of the stack, such as Ginkgo's Fail.
-type FailHandler func(message string, callerSkip ...int)
-
 // lateFailures counts failures after the end of their test.
 var lateFailures atomic.Int64
 
@@ -29,7 +26,10 @@ func LateFailures() int64 { return lateFailures.Load() }
 // because the testing package would panic.
 type T struct {
 	managedbytest.T
-	options  Options
+	// located adds the location in the code under test to each text.
+	located bool
+	// failAt, if set, fails the test at a location of the stack instead of Errorf, except for *testing.T, *testing.B and *testing.F.
+	failAt   func(message string, callerSkip ...int)
 	mutex    sync.Mutex
 	ended    bool
 	failures int
@@ -38,17 +38,9 @@ type T struct {
 	texts, warnings []string
 }
 
-// Options configures a T.
-type Options struct {
-	// Located adds the location in the code under test to each text.
-	Located bool
-	// Fail, if set, fails the test instead of Errorf. It is not called for *testing.T, *testing.B and *testing.F.
-	Fail FailHandler
-}
-
 // New returns a T for a test.
-func New(t managedbytest.T, options Options) *T {
-	r := &T{T: t, options: options, repeats: map[string]int{}}
+func New(t managedbytest.T, located bool, failAt func(message string, callerSkip ...int)) *T {
+	r := &T{T: t, located: located, failAt: failAt, repeats: map[string]int{}}
 	t.Cleanup(r.end)
 	return r
 }
@@ -106,7 +98,7 @@ func (r *T) Summarize(fails bool, text string) {
 
 // locate returns the location in the code under test as a prefix.
 func (r *T) locate() string {
-	if !r.options.Located {
+	if !r.located {
 		return ""
 	}
 	if line := CallersLine(); line != "" {
@@ -170,9 +162,9 @@ func (r *T) fail(text string) {
 			}
 		}
 	}()
-	if r.options.Fail != nil {
+	if r.failAt != nil {
 		_, depth := caller()
-		r.options.Fail(text, depth)
+		r.failAt(text, depth)
 		return
 	}
 	r.T.Errorf("%s", text)
