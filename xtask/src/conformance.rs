@@ -1,6 +1,5 @@
 //! Generates the tables of `docs/reference/conformance.md` from the reports in `go/conformance/reports/` and from the profiles.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
@@ -53,10 +52,6 @@ struct Test {
     result: TestResult,
     #[serde(default)]
     conforms_to: String,
-    #[serde(default)]
-    missing: Vec<String>,
-    #[serde(default)]
-    findings: Vec<ReportFinding>,
 }
 
 #[derive(Deserialize)]
@@ -68,17 +63,6 @@ enum TestResult {
     Skipped,
 }
 
-#[derive(Deserialize)]
-struct ReportFinding {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    rule: String,
-    #[serde(default)]
-    releases: String,
-    message: String,
-}
-
 pub(crate) fn generated() -> Result<Vec<Generated>> {
     let mut paths: Vec<_> = files(REPORTS)?.collect();
     paths.retain(|path| has_extension(path, "yaml"));
@@ -88,7 +72,6 @@ pub(crate) fn generated() -> Result<Vec<Generated>> {
         .map(|path| report(path).with_context(|| path.clone()));
     let reports = reports.collect::<Result<Vec<_>>>()?;
     let page = replace_between_marks(&read(PAGE)?, "reports", &table(&reports)?)?;
-    let page = replace_between_marks(&page, "findings", &findings(&reports)?)?;
     let page = replace_between_marks(&page, "profiles", &profiles::table()?)?;
     Ok(vec![Generated::new(PAGE, page)])
 }
@@ -159,71 +142,6 @@ fn cell(report: &Report, name: &str) -> Result<String> {
         TestResult::Failure => "✗".to_owned(),
         TestResult::Skipped => "skipped".to_owned(),
     })
-}
-
-fn findings(reports: &[Report]) -> Result<String> {
-    let mut text = String::new();
-    for report in reports {
-        let Implementation {
-            organization,
-            project,
-            version,
-            ..
-        } = &report.implementation;
-        let mut lines = String::new();
-        for test in report.tests.iter().filter(|test| !test.missing.is_empty()) {
-            let missing: Vec<_> = test.missing.iter().map(|id| format!("`{id}`")).collect();
-            writeln!(
-                lines,
-                "- {}: not exercised: {}",
-                test.name,
-                missing.join(", ")
-            )?;
-        }
-        let mut tests: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for test in &report.tests {
-            for finding in &test.findings {
-                let tests = tests.entry(finding.to_text()?).or_default();
-                if !tests.contains(&&*test.name) {
-                    tests.push(&test.name);
-                }
-            }
-        }
-        for (finding, tests) in tests {
-            writeln!(lines, "- {}: {finding}", tests.join(", "))?;
-        }
-        if !lines.is_empty() {
-            write!(text, "\n### {organization}/{project} {version}\n\n{lines}")?;
-        }
-    }
-    text.push('\n');
-    Ok(text)
-}
-
-impl ReportFinding {
-    /// Returns the finding as Markdown.
-    fn to_text(&self) -> Result<String> {
-        let Self {
-            kind,
-            rule,
-            message,
-            ..
-        } = self;
-        let mut text = match &**kind {
-            "rejected" => "rejected by the API server".to_owned(),
-            "error" => "the test failed".to_owned(),
-            kind => kind.to_owned(),
-        };
-        if !self.releases.is_empty() {
-            write!(text, " by {}", releases(&self.releases)?)?;
-        }
-        if !rule.is_empty() {
-            let page = managed_by::rule(rule).context(rule.clone())?.page_path();
-            write!(text, " ([`{rule}`](../../{page}))")?;
-        }
-        write!(text, ": `{}`", message.replace('`', "'"))?;
-        Ok(text)
-    }
 }
 
 fn releases(names: &str) -> Result<ReleaseSet> {
