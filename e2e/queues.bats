@@ -117,13 +117,3 @@ next_line() { echo $(($(count_audit_lines management) + 1)); }
   echo "# with a lookup that hangs, the creation takes $(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $begin }") s" >&3
   [ "$status" -eq 0 ]
 }
-
-@test "latency of the webhook" {
-  webhook_time() {
-    kubectl get --raw /metrics | awk '/^apiserver_admission_webhook_admission_duration_seconds_(sum|count).*managed-by-queues/ { if ($1 ~ /_sum/) sum += $NF; else count += $NF } END { print sum, count }'
-  }
-  for n in {1..60}; do delegated_job "timed-$n"; done >"$BATS_TEST_TMPDIR/jobs.yml"
-  read -r sum count <<<"$(webhook_time)"
-  kubectl create -n team-a --dry-run=server -f "$BATS_TEST_TMPDIR/jobs.yml"
-  webhook_time | awk -v sum="$sum" -v count="$count" '{ printf "# %d calls, %.2f ms on average\n", $2 - count, ($1 - sum) * 1000 / ($2 - count) }' >&3
-}
