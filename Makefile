@@ -216,7 +216,7 @@ e2e: annotated-policy.wasm annotated-pods-policy.wasm annotated-noop.wasm target
 e2e-kind: annotated-policy.wasm # Install the chart in a kind cluster, alongside Kubewarden's charts (needs docker, kind, helm, kubectl, kwctl, jq)
 	@e2e/kind.sh
 
-bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy and PEERS (e2e/bench.py), and update docs/explanation/comparison.md
+bench-server: annotated-policy.wasm annotated-noop.wasm ## Benchmark the policy in PolicyServer against a no-op policy (e2e/bench.py), and update docs/explanation/comparison.md
 	@python3 e2e/bench.py
 
 OPENAPI := v1_33 v1_34 v1_35 v1_36 v1_37

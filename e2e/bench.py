@@ -2,9 +2,6 @@
 
 `make bench-server` runs it, and it updates a table in docs/explanation/comparison.md. One server has all policies, and requests alternate between them, so
 that a slow phase of the machine affects all policies alike.
-
-PEERS="NAME=MODULE ..." adds other policies to the run, such as Kubewarden's cel-policy. Their settings are in MODULE.settings.json, if the file exists, and
-they must allow the request. The page does not list them.
 """
 
 import json, os, re, shutil, socket, subprocess, tempfile, time, urllib.request
@@ -15,7 +12,6 @@ ROOT = Path(__file__).parents[1]
 # Compare each policy with a no-op policy that has settings of the same size, because PolicyServer adds the settings to each request.
 NAMES = {"noop": None, "ours": "this policy, `{}`", "ours-release": "this policy, `kubernetes_version: \"1.37\"`",
          "noop-large": None, "ours-large": "this policy, large settings"}
-PEERS = dict(peer.split("=", 1) for peer in os.environ.get("PEERS", "").split())
 # Request sizes, each with the number of timed requests.
 SIZES = [("6 KB", 6 * 1024, 3000), ("118 KB", 118 * 1024, 1000)]
 CONNECTIONS = 4
@@ -37,15 +33,8 @@ def policies():
     }
     modules = {"noop": "annotated-noop.wasm", "ours": "annotated-policy.wasm"}
     settings = {"large": large, "release": {"kubernetes_version": "1.37"}}
-    ours = {name: {"module": f"file://{ROOT / modules[name.split('-')[0]]}", "policyMode": "protect",
+    return {name: {"module": f"file://{ROOT / modules[name.split('-')[0]]}", "policyMode": "protect",
                    "settings": settings.get(name.partition("-")[2], {})} for name in NAMES}
-    return ours | {name: {"module": f"file://{Path(module).resolve()}", "policyMode": "protect", "settings": settings_beside(module)}
-                   for name, module in PEERS.items()}
-
-
-def settings_beside(module):
-    file = Path(f"{module}.settings.json")
-    return json.loads(file.read_text()) if file.exists() else {}
 
 
 def free_port():
@@ -133,35 +122,30 @@ def start_load(pool, port, policy, body, seconds):
 
 
 def measure(pool, port):
-    """Returns the rows of the table and of the peers, and the limits that the policy exceeds with the settings `{}`."""
-    rows, peers, problems = "", "", []
-    names = NAMES | {name: name for name in PEERS}
+    """Returns the rows of the table, and the limits that the policy exceeds with the settings `{}`."""
+    rows, problems = "", []
     for size, length, rounds in SIZES:
-        body, times, counts = review(length), {name: [] for name in names}, dict.fromkeys(names, 0)
+        body, times, counts = review(length), {name: [] for name in NAMES}, dict.fromkeys(NAMES, 0)
         with socket.create_connection(("127.0.0.1", port)) as connection:
-            order = list(names)
+            order = list(NAMES)
             for _ in range(rounds):
                 for name in order:
                     times[name].append(send(connection, name, body))
                 # Rotate the order after each round.
                 order.append(order.pop(0))
         for _ in range(TURNS):
-            for name in names:
+            for name in NAMES:
                 counts[name] += sum(count.result() for count in start_load(pool, port, name, body, SECONDS))
-        floors = {}
-        for name, label in names.items():
+        for name, label in NAMES.items():
             p50, p99 = (sorted(times[name])[rounds * percent // 100] for percent in (50, 99))
             if not label:
-                floors[name] = floor = p50
+                floor = p50
                 continue
-            if name in PEERS:
-                floor = floors["noop"]
             over = f"{(p50 - floor) * 1e6:+.0f} us, {p50 / floor:.2f}x"
-            row = f"| {size} | {label} | {floor * 1e6:.0f} us | {p50 * 1e6:.0f} us | {over} | {p99 * 1e6:.0f} us | {counts[name] / SECONDS / TURNS:.0f} |\n"
-            rows, peers = (rows, peers + row) if name in PEERS else (rows + row, peers)
+            rows += f"| {size} | {label} | {floor * 1e6:.0f} us | {p50 * 1e6:.0f} us | {over} | {p99 * 1e6:.0f} us | {counts[name] / SECONDS / TURNS:.0f} |\n"
             if name == "ours" and p50 - floor > LIMITS[size](floor):
                 problems.append(f"{size}: {over} compared with a no-op policy, the limit is {LIMITS[size](floor) * 1e6:+.0f} us")
-    return rows, peers, problems
+    return rows, problems
 
 
 def memory(pool, server, port):
@@ -188,7 +172,7 @@ with tempfile.TemporaryDirectory(prefix="managed-by-bench-") as folder:
     server, port = start(Path(folder))
     try:
         with ThreadPoolExecutor(2 * CONNECTIONS) as pool:
-            rows, peers, problems = measure(pool, port)
+            rows, problems = measure(pool, port)
             requests, (first, second, last) = memory(pool, server, port)
     finally:
         server.kill()
@@ -202,7 +186,7 @@ table = (f"{output_of('date', '+%F')}, {output_of('policy-server', '--version')}
         "| request | policy | p50 of a policy that does nothing | p50 | difference | p99 | requests/s |\n| --- | --- | --- | --- | --- | --- | --- |\n"
         f"{rows}\nMemory of PolicyServer during {requests} requests of both sizes in {LOAD} s: peaks of {first}, {second} and {last} MB in the first, "
         "second and last 20 s.\n")
-print(table, peers, sep="\n")
+print(table)
 page = ROOT / "docs/explanation/comparison.md"
 before, rest = page.read_text().split("<!-- server -->\n")
 after = rest.split("<!-- /server -->\n")[1]
