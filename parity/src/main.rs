@@ -23,7 +23,8 @@ enum Command {
     Random {
         cases: u64,
         seed: u64,
-        /// Releases to compare (default: all)
+        /// Releases to compare
+        #[arg(default_values_t = Release::ALL)]
         releases: Vec<Release>,
         /// Generate only changes that patch releases of the same minor release may judge differently
         #[arg(long)]
@@ -33,7 +34,8 @@ enum Command {
     Changes {
         cases: u64,
         seed: u64,
-        /// Releases to compare (default: the oldest one, the newest one, and one between them)
+        /// Releases to compare
+        #[arg(default_values_t = change::RELEASES)]
         releases: Vec<Release>,
     },
     /// Compare the library's verdicts without a release and with each release on generated cases
@@ -56,32 +58,17 @@ fn main() -> Result<()> {
             } else {
                 Generator::any_case
             };
-            compare_random(cases, seed, &or_all(releases), generate)
+            compare_random(cases, seed, &releases, generate)
         }
         Command::Changes {
             cases,
             seed,
             releases,
-        } => {
-            let releases = if releases.is_empty() {
-                change::RELEASES.to_vec()
-            } else {
-                releases
-            };
-            compare_changes(cases, seed, &releases)
-        }
+        } => compare_changes(cases, seed, &releases),
         Command::DefaultRelease { cases, seed } => compare_default_release(cases, seed),
     }?;
     println!("{line}");
     Ok(())
-}
-
-fn or_all(releases: Vec<Release>) -> Vec<Release> {
-    if releases.is_empty() {
-        Release::ALL.to_vec()
-    } else {
-        releases
-    }
 }
 
 #[expect(
