@@ -1,6 +1,6 @@
 //! Converts verdicts of the library to upstream's result type, and compares results.
 
-use managed_by::{AdmissionRequest, Enforcement, Evaluation, Release, Settings, evaluate};
+use managed_by::{AdmissionRequest, Enforcement, Settings, evaluate};
 
 use crate::vector::{Case, FieldError, ValidationResult};
 
@@ -9,41 +9,30 @@ use crate::vector::{Case, FieldError, ValidationResult};
 /// It contains only errors of kube-apiserver's rules. The project's own rules do not deny these cases by default.
 pub fn library_result(case: &Case, settings: &Settings) -> ValidationResult {
     let release = settings.kubernetes_version().unwrap_or_default();
-    let request = case.request().to_string();
-    match AdmissionRequest::from_json(request.as_bytes()) {
-        Ok(request) => to_result(&evaluate(&request, settings, None), release),
-        Err(_) => ValidationResult {
-            releases: vec![release.as_str().to_owned()],
-            errors: Vec::new(),
-            message: String::new(),
-            malformed: true,
-        },
-    }
-}
-
-/// Converts an evaluation for a release.
-pub(crate) fn to_result(evaluation: &Evaluation, release: Release) -> ValidationResult {
     let mut result = ValidationResult {
         releases: vec![release.as_str().to_owned()],
         errors: Vec::new(),
-        message: evaluation
-            .verdict
-            .decision
-            .message()
-            .unwrap_or_default()
-            .to_owned(),
-        malformed: false,
+        message: String::new(),
+        malformed: true,
     };
-    let findings = evaluation.findings.iter();
+    let request = case.request().to_string();
+    let Ok(request) = AdmissionRequest::from_json(request.as_bytes()) else {
+        return result;
+    };
+    result.malformed = false;
+    let evaluation = evaluate(&request, settings, None);
+    let message = evaluation.verdict.decision.message();
+    message.unwrap_or_default().clone_into(&mut result.message);
+    let findings = evaluation.findings.into_iter();
     for finding in findings.filter(|f| f.enforcement == Enforcement::Deny && f.rule.is_upstream()) {
         // The message of a denial names the rule unless the text is kube-apiserver's.
         let error = if finding.is_upstream {
-            finding.message.clone()
+            finding.message
         } else {
             format!("{} [{}]", finding.message, finding.rule.id())
         };
         let error = FieldError {
-            field: finding.path.clone(),
+            field: finding.path,
             error,
         };
         // Upstream removes duplicate errors (`ErrorList.ToAggregate`).
