@@ -132,36 +132,6 @@ func TestGuidesShowTheFailure(t *testing.T) {
 	}
 }
 
-// TestGuideNamesTheVersions compares the minimum dependency versions in docs/reference/go.md with the go.mod files.
-func TestGuideNamesTheVersions(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "go.md"))
-	if err != nil {
-		t.Skipf("needs the repository around the module: %v", err)
-	}
-	version := func(module, file string) string {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, after, found := strings.Cut(string(text), "\t"+module+" v")
-		if !found {
-			t.Fatalf("%s does not require %s", file, module)
-		}
-		number, _, _ := strings.Cut(after, "\n")
-		return strings.TrimSuffix(number, ".0")
-	}
-	client := filepath.Join("..", "managedbyclient", "go.mod")
-	for _, want := range []string{
-		"`go` requires `k8s.io/api` and `k8s.io/apimachinery` " + version("k8s.io/api", filepath.Join("..", "go.mod")) + ",",
-		"`go/managedbyclient` requires `k8s.io/*` " + version("k8s.io/client-go", client) + " and",
-		"`sigs.k8s.io/controller-runtime` " + version("sigs.k8s.io/controller-runtime", client) + ".",
-	} {
-		if !strings.Contains(string(guide), want) {
-			t.Errorf("docs/reference/go.md does not contain: %s", want)
-		}
-	}
-}
-
 // TestFirstTestOfTheGuide follows docs/tutorials/controller-test.md: the "go mod edit" lines in docs/tasks/install.md, its file, which has a
 // mistake, and its fix.
 func TestFirstTestOfTheGuide(t *testing.T) {
