@@ -25,12 +25,6 @@ teardown() { [ -z "${CURL:-}" ] || kill "$CURL"; }
   kubectl create rolebinding ana --clusterrole=edit --user=ana -n team-a
   KUBECONFIG=$(kubeconfig cluster ana) assert_transcript with
 }
-# docs/tasks/upgrade.md
-@test "readme: the policy is uninstalled, and nothing is checked" {
-  eval "$(page_command upgrade 'helm uninstall managed-by')"
-  retry assert_prints created dry_run_job team-a ana typo "$TYPO"
-}
-
 @test "manifests: management, worker and hybrid become active, and their webhooks have the same fields" {
   remove_policies
   for manifest in management worker hybrid; do assert_deployed $manifest managed-by-monitor '*'; done
