@@ -3,7 +3,7 @@
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use managed_by::{Enforcement, JobChecker, JobFindings, Release};
+use managed_by::{JobChecker, JobFindings, Release};
 use rust_controller::CONTROLLER_NAME;
 use rust_controller::status::{Progress, next};
 
@@ -128,25 +128,5 @@ fn a_job_is_suspended_rescheduled_and_resumed() {
         cluster.reconcile(pods(1, 0, 0, 0));
         cluster.reconcile(pods(0, 0, 2, 0));
         assert!(cluster.has_condition("Complete"));
-    }
-}
-
-/// The bug kubernetes-sigs/kueue#11614: a suspended Job without a status, which queues can't resume in 1.36.0 and 1.36.1.
-#[test]
-fn resuming_a_job_without_a_status_is_denied_by_1_36_1() {
-    for &release in Release::ALL {
-        let mut cluster = Cluster::new(release, true);
-        let findings = cluster.set_suspend(false, "a");
-        let found: Vec<_> = findings
-            .iter()
-            .map(|f| (f.rule.id(), f.enforcement))
-            .collect();
-        let expected = [("job-spec/scheduling-directives", Enforcement::Deny)];
-        let expected = if release == Release::V1_36_1 {
-            &expected[..]
-        } else {
-            &[]
-        };
-        assert_eq!(found, expected, "{release}");
     }
 }
