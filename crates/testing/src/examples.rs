@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::library::ValidationResponse;
-use crate::{admission, root, yaml_documents};
+use crate::{root, yaml_documents};
 
 /// Directories of examples, in the order in which people read them.
 const TOPICS: [&str; 5] = ["field", "status", "cluster-specific", "kinds", "custom"];
@@ -126,7 +126,11 @@ fn read(path: &Path, topic: &str, topic_index: usize) -> Result<ExampleRequest> 
     let file = path.file_stem().unwrap_or_default().to_string_lossy();
     let number = file.split('-').next().unwrap_or_default();
     let uid = format!("705ab4f5-6393-11e8-b7cc-42010a80{topic_index:02}{number}");
-    let request = admission::request(&request(&header, &uid, objects)?)?;
+    let mut request = request(&header, &uid, objects)?;
+    // PolicyServer passes no nulls on.
+    if let Some(members) = request.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
+    }
     let (settings, settings_name) = match header.settings {
         Some(Value::String(name)) => {
             let text = fs::read_to_string(settings_file(&name)).context(name.clone())?;
