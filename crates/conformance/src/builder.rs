@@ -17,7 +17,7 @@ use super::report::{
 };
 use super::rule_results::RuleResults;
 use super::tracked_object::TrackedObject;
-use super::writes::{ListedWrites, WriteLocation, WriteObjects, recorded_write};
+use super::writes::{WriteLocation, WriteObjects, recorded_write};
 
 /// Maximum number of objects whose denied writes are listed.
 const MAX_OBJECTS: usize = 100;
@@ -40,7 +40,7 @@ pub(crate) struct ReportBuilder<'s> {
     skipped: u64,
     rule_results: RuleResults,
     /// Denied and rejected writes to each written object.
-    listed_writes: BTreeMap<String, ListedWrites>,
+    listed_writes: BTreeMap<String, DeniedWrites>,
     /// The controller's objects, by their identity in the recording.
     objects: BTreeMap<String, TrackedObject>,
     /// Identity of the last object with a name, of this controller.
@@ -317,11 +317,7 @@ impl<'s> ReportBuilder<'s> {
             .listed_writes
             .into_iter()
             .filter(|(_, listed)| !listed.writes.is_empty())
-            .map(|(object, listed)| DeniedWrites {
-                object,
-                writes: listed.writes,
-                omitted_writes: listed.omitted,
-            })
+            .map(|(object, listed)| DeniedWrites { object, ..listed })
             .collect();
         let omitted_objects = denied_objects.len().saturating_sub(MAX_OBJECTS);
         denied_objects.truncate(MAX_OBJECTS);

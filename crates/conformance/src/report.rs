@@ -175,7 +175,7 @@ pub(crate) enum ConformanceOutcome {
 }
 
 /// The denied and rejected writes to an object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeniedWrites {
     /// Object name, such as `Job.batch team-a/pi`.

@@ -5,7 +5,7 @@ use std::fmt;
 use managed_by::Finding;
 use serde_json::Value;
 
-use super::report::{Denial, FieldChange, RecordedWrite, Rejection};
+use super::report::{Denial, DeniedWrites, FieldChange, RecordedWrite, Rejection};
 
 /// Maximum number of listed writes of an object.
 const MAX_WRITES: usize = 20;
@@ -47,14 +47,7 @@ impl<'v> WriteObjects<'v> {
     }
 }
 
-/// Writes to an object that a release denies or the API server rejected.
-#[derive(Debug, Default)]
-pub(super) struct ListedWrites {
-    pub(super) writes: Vec<RecordedWrite>,
-    pub(super) omitted: u64,
-}
-
-impl ListedWrites {
+impl DeniedWrites {
     /// Adds a denied or rejected write, up to the limit. A write that is rejected like the one before it is only counted.
     pub(super) fn add(&mut self, write: RecordedWrite) {
         if let Some(last) = self.writes.last_mut()
@@ -65,7 +58,7 @@ impl ListedWrites {
         } else if self.writes.len() < MAX_WRITES {
             self.writes.push(write);
         } else {
-            self.omitted = self.omitted.saturating_add(1);
+            self.omitted_writes = self.omitted_writes.saturating_add(1);
         }
     }
 }
