@@ -26,10 +26,11 @@ const MAX_OBJECTS: usize = 100;
 pub(crate) struct ReportBuilder<'s> {
     controller: String,
     settings: Settings<'s>,
-    provenance: Provenance,
-    releases: ReleaseSet,
+    pub(crate) provenance: Provenance,
+    /// Releases of the report.
+    pub(crate) releases: ReleaseSet,
     /// Profiles that the controller claims, besides [`CORE`].
-    claimed: Vec<&'static Profile>,
+    pub(crate) claimed: Vec<&'static Profile>,
     writes: u64,
     status_writes: u64,
     denied_writes: u64,
@@ -66,35 +67,6 @@ impl<'s> ReportBuilder<'s> {
             releases: ReleaseSet::all(),
             ..Self::default()
         }
-    }
-
-    /// Sets the profiles that the report requires, besides [`CORE`].
-    #[must_use]
-    pub(crate) fn profiles(mut self, profiles: impl IntoIterator<Item = &'static Profile>) -> Self {
-        let extended = profiles.into_iter().filter(|profile| profile.name != CORE);
-        self.claimed = extended.collect();
-        self
-    }
-
-    /// Restricts the report to some releases.
-    #[must_use]
-    pub(crate) fn releases(mut self, releases: ReleaseSet) -> Self {
-        self.releases = releases;
-        self
-    }
-
-    /// Sets the time of the report, in RFC 3339.
-    #[must_use]
-    pub(crate) fn generated_at(mut self, time: impl Into<String>) -> Self {
-        self.provenance.generated_at = Some(time.into());
-        self
-    }
-
-    /// Sets the file names of the recordings.
-    #[must_use]
-    pub(crate) fn recordings(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.provenance.recordings = names.into_iter().map(Into::into).collect();
-        self
     }
 
     /// Adds a write: `request` is the decoded admission request, `value` the same request as JSON, and `identity` distinguishes the
@@ -290,10 +262,11 @@ impl<'s> ReportBuilder<'s> {
             has_outcome.map(|(_, release)| release).collect()
         };
         let denied_by = releases_with(ConformanceOutcome::Denied);
+        let claimed = self.claimed.iter().copied();
         let required: Vec<&Profile> = profile(CORE)
             .filter(|_| has_job)
             .into_iter()
-            .chain(self.claimed.iter().copied())
+            .chain(claimed.filter(|profile| profile.name != CORE))
             .collect();
         let coverage = Coverage {
             releases: self.releases,

@@ -55,13 +55,13 @@ pub fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> 
     print_diagnostics(&settings.remarks);
     let settings = settings.settings()?;
     let recording = Recording::new(&args.recordings, true);
-    let mut builder = ReportBuilder::new(controller, &settings)
-        .profiles(args.profiles.iter().copied())
-        .generated_at(generated_at()?)
-        .recordings(recording.files.iter().map(|name| &**name));
+    let mut builder = ReportBuilder::new(controller, &settings);
+    builder.claimed.clone_from(&args.profiles);
+    builder.provenance.generated_at = generated_at()?;
+    builder.provenance.recordings = recording.files.iter().map(ToString::to_string).collect();
     if let Some(kubernetes) = &args.kubernetes {
         print_diagnostics(&release_notes(kubernetes));
-        builder = builder.releases(kubernetes.selection.releases());
+        builder.releases = kubernetes.selection.releases();
     }
     let mut replay = Replay::new(Evaluator::new(settings, None));
     let mut errors = Errors::new(&recording.files, true);

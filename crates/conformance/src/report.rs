@@ -117,9 +117,8 @@ impl fmt::Display for OutcomeProblem {
 pub(crate) struct Provenance {
     /// Version of this project that evaluated the writes.
     pub(crate) version: &'static str,
-    /// Time of the report in RFC 3339, if the caller set it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) generated_at: Option<String>,
+    /// Time of the report in RFC 3339.
+    pub(crate) generated_at: String,
     /// File names of the recordings.
     pub(crate) recordings: Vec<String>,
 }
