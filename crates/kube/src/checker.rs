@@ -18,7 +18,7 @@ pub(crate) struct Checker {
     record: Mutex<Record>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) releases: ReleaseSet,
     /// `None` for the default settings.

@@ -44,11 +44,7 @@ impl WriteCheckLayer {
     pub fn new(releases: impl Into<ReleaseSet>) -> Self {
         let options = Options {
             releases: releases.into(),
-            settings: None,
-            username: String::new(),
-            groups: Vec::new(),
-            controller: None,
-            allow_no_writes: false,
+            ..Options::default()
         };
         Self {
             checker: Arc::new(Checker::new(options)),

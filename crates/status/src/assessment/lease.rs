@@ -23,68 +23,54 @@ pub(crate) struct LeaseProfile {
     pub(super) managers: &'static [&'static str],
 }
 
-const fn lease(
-    controller: &'static str,
-    namespace: &'static str,
-    name: &'static str,
-    managers: &'static [&'static str],
-) -> LeaseProfile {
-    LeaseProfile {
-        controller,
-        namespace,
-        name,
-        managers,
-    }
-}
-
 /// Leases of controllers. Some clusters have none, for example K3s, and some projects elect a leader only if a flag says so.
 ///
 /// Sources: the default `--leader-elect-resource-name` of kube-controller-manager, `leaderElection` in the configurations that Kueue,
 /// JobSet and Trainer install, and the defaults in the main programs of KubeRay (`LeaderElectionID`), the Training Operator
 /// (`--leader-election-id`) and AppWrapper.
 pub(crate) const LEASES: &[LeaseProfile] = &[
-    lease(
-        "kubernetes.io/job-controller",
-        "kube-system",
-        "kube-controller-manager",
-        &["kube-controller-manager", "k3s"],
-    ),
-    lease(
-        managed_by::MULTIKUEUE,
-        "kueue-system",
-        "c1f6bfd2.kueue.x-k8s.io",
-        &["kueue"],
-    ),
-    lease(
-        "jobset.sigs.k8s.io/jobset-controller",
-        "jobset-system",
-        "6d4f6a47.jobset.x-k8s.io",
-        &["jobset", "manager"],
-    ),
-    lease(
-        "trainer.kubeflow.org/trainjob-controller",
-        "kubeflow-system",
-        "trainer.kubeflow.org",
-        &["trainer", "manager"],
-    ),
-    lease(
-        "ray.io/kuberay-operator",
-        "kuberay-operator",
-        "ray-operator-leader",
-        &["kuberay-operator", "manager"],
-    ),
-    lease(
-        "kubeflow.org/training-operator",
-        "kubeflow",
-        "1ca428e5.training-operator.kubeflow.org",
-        &["training-operator", "training-operator.v1", "manager"],
-    ),
-    lease(
-        "workload.codeflare.dev/appwrapper-controller",
-        "appwrapper-system",
-        "f134c674.codeflare.dev",
-        &["appwrapper", "manager"],
-    ),
+    LeaseProfile {
+        controller: "kubernetes.io/job-controller",
+        namespace: "kube-system",
+        name: "kube-controller-manager",
+        managers: &["kube-controller-manager", "k3s"],
+    },
+    LeaseProfile {
+        controller: managed_by::MULTIKUEUE,
+        namespace: "kueue-system",
+        name: "c1f6bfd2.kueue.x-k8s.io",
+        managers: &["kueue"],
+    },
+    LeaseProfile {
+        controller: "jobset.sigs.k8s.io/jobset-controller",
+        namespace: "jobset-system",
+        name: "6d4f6a47.jobset.x-k8s.io",
+        managers: &["jobset", "manager"],
+    },
+    LeaseProfile {
+        controller: "trainer.kubeflow.org/trainjob-controller",
+        namespace: "kubeflow-system",
+        name: "trainer.kubeflow.org",
+        managers: &["trainer", "manager"],
+    },
+    LeaseProfile {
+        controller: "ray.io/kuberay-operator",
+        namespace: "kuberay-operator",
+        name: "ray-operator-leader",
+        managers: &["kuberay-operator", "manager"],
+    },
+    LeaseProfile {
+        controller: "kubeflow.org/training-operator",
+        namespace: "kubeflow",
+        name: "1ca428e5.training-operator.kubeflow.org",
+        managers: &["training-operator", "training-operator.v1", "manager"],
+    },
+    LeaseProfile {
+        controller: "workload.codeflare.dev/appwrapper-controller",
+        namespace: "appwrapper-system",
+        name: "f134c674.codeflare.dev",
+        managers: &["appwrapper", "manager"],
+    },
 ];
 
 parts! {
