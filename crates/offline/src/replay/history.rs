@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use super::parallel::par_flat_map;
-use super::step::{NotEvaluatedReason, PositionedRecord, RecordedRequest, Task};
+use super::step::{PositionedRecord, RecordedRequest, Task};
 use crate::evaluator::Evaluator;
 use crate::json::{Members, is_equal};
 use crate::object_ref::ObjectRef;
@@ -13,6 +13,9 @@ use crate::operation::Operation;
 use crate::record::{Record, RejectedWrite, State, WatchEventType, Write};
 use crate::request::{Request, RequestUser};
 use crate::skipped::{SkipReason, SkippedRecord};
+
+/// The reason why a rejected write is not evaluated.
+const NO_OBJECT: &str = "the audit event does not contain the whole object: the write is a patch or a deletion, or the level is Metadata";
 
 /// Object states before a chunk, and the evaluator for new requests.
 #[derive(Debug)]
@@ -187,15 +190,15 @@ impl<'s> ObjectHistory<'s> {
         write: &'c RejectedWrite<'c>,
         previous: &'c PreviousStates<'c>,
         latest: &LatestStates<'c>,
-    ) -> Result<Request<'c>, NotEvaluatedReason> {
-        let state = write.sent.as_ref().ok_or(NotEvaluatedReason::NoObject)?;
+    ) -> Result<Request<'c>, &'static str> {
+        let state = write.sent.as_ref().ok_or(NO_OBJECT)?;
         let old = if is_update(write.operation) {
             let identity = self.identity_of_sent(state, latest);
             let (old, version) = self.old_state(&identity, previous, latest);
             if versions(version, state).is_some_and(|(before, sent)| before != sent) {
-                return Err(NotEvaluatedReason::OtherPreviousState);
+                return Err("the record before it has another resourceVersion");
             }
-            Some(old.ok_or(NotEvaluatedReason::NoPreviousState)?)
+            Some(old.ok_or("the previous state is missing")?)
         } else {
             None
         };

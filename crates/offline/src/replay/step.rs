@@ -1,7 +1,5 @@
 //! Records of a history, the tasks that they become, and the reported steps.
 
-use std::fmt;
-
 use managed_by::{DecodeError, Evaluation};
 use serde::Serialize;
 
@@ -97,37 +95,11 @@ impl PositionedRecord<'_> {
 pub(super) enum Task<'c> {
     Ignore,
     /// Count a write that the API server rejected. The request to evaluate, or the reason why there is none.
-    Rejected(
-        &'c RejectedWrite<'c>,
-        Result<Request<'c>, NotEvaluatedReason>,
-    ),
+    Rejected(&'c RejectedWrite<'c>, Result<Request<'c>, &'static str>),
     /// Count an object of an unsupported kind.
     Unsupported(&'c State<'c>),
     Skip(ObjectRef, SkippedRecord),
     Evaluate(RecordedRequest<'c>),
-}
-
-/// Reason why a rejected write cannot be evaluated.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum NotEvaluatedReason {
-    /// The audit event does not contain the object that the client sent.
-    NoObject,
-    /// The recording has no earlier state of the object.
-    NoPreviousState,
-    /// The client sent a change of another state than the last recorded one.
-    OtherPreviousState,
-}
-
-impl fmt::Display for NotEvaluatedReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoObject => {
-                "the audit event does not contain the whole object: the write is a patch or a deletion, or the level is Metadata"
-            }
-            Self::NoPreviousState => "the previous state is missing",
-            Self::OtherPreviousState => "the record before it has another resourceVersion",
-        })
-    }
 }
 
 /// A request to evaluate, and the recorded write, if any.

@@ -124,7 +124,7 @@ impl Tally {
             Task::Rejected(write, request) => {
                 let report = match request {
                     Ok(_) => result?.map(|report| *report).map_err(|e| e.to_string()),
-                    Err(reason) => Err(reason.to_string()),
+                    Err(reason) => Err((*reason).to_owned()),
                 };
                 let time = write.time.as_deref().map(str::to_owned);
                 return self.rejected(write, report, position(time));
