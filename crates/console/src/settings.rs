@@ -21,9 +21,6 @@ pub struct ResolvedSettings {
 
 impl ResolvedSettings {
     /// Reads the settings in a file, and overrides its release and enforcement.
-    ///
-    /// # Errors
-    /// Returns an error if the settings file cannot be read or has problems.
     pub fn new(
         file: Option<&Path>,
         kubernetes: Option<&ReleaseSelector>,
@@ -68,9 +65,6 @@ impl ResolvedSettings {
     }
 
     /// Parses the settings.
-    ///
-    /// # Errors
-    /// Returns an error if the settings have problems, which only overrides from the arguments can introduce.
     pub fn settings(&self) -> Result<Settings<'_>, CliError> {
         let settings = Settings::from_json(self.json.as_bytes());
         settings.map_err(|problems| CliError::Error(problems.to_string()))

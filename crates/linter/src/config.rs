@@ -69,9 +69,6 @@ fn rule_overrides<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<RuleOverrid
 }
 
 /// Applies the values of a file, or of the nearest `managed-by.toml`, where the arguments of a command that reads manifests set none.
-///
-/// # Errors
-/// Returns an error if the file is invalid.
 pub fn apply_to_manifests(file: Option<&Path>, args: &mut ManifestArgs) -> Result<(), CliError> {
     let mut config = Config::find(file)?;
     let directories = &mut args.directories;
@@ -91,9 +88,6 @@ pub fn apply_to_manifests(file: Option<&Path>, args: &mut ManifestArgs) -> Resul
 }
 
 /// Like [`apply_to_manifests`], for the arguments that control the evaluation.
-///
-/// # Errors
-/// Returns an error if the file is invalid.
 pub fn apply_to_evaluation(file: Option<&Path>, args: &mut EvaluationArgs) -> Result<(), CliError> {
     let config = Config::find(file)?;
     let config = Config {
@@ -106,9 +100,6 @@ pub fn apply_to_evaluation(file: Option<&Path>, args: &mut EvaluationArgs) -> Re
 }
 
 /// Applies the file's settings if the arguments have none.
-///
-/// # Errors
-/// Returns an error if the file is invalid.
 pub fn apply_to_settings(
     file: Option<&Path>,
     settings: &mut Option<PathBuf>,

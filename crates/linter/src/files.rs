@@ -29,9 +29,6 @@ pub(crate) struct FileSelector {
 impl FileSelector {
     /// Creates a selector. Patterns of `--exclude` are relative to the working directory, patterns of `managed-by.toml` to
     /// its directory.
-    ///
-    /// # Errors
-    /// Returns an error if a pattern is malformed.
     pub(crate) fn new(args: &DirectoryArgs) -> Result<Self, CliError> {
         let here = env::current_dir()?;
         let root = here.join(args.root.as_deref().unwrap_or(Path::new("")));

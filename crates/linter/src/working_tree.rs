@@ -71,9 +71,6 @@ impl<'o> Change<'o> {
 
 /// Returns the files at paths that differ between a commit and the working tree: files, or the manifests in directories. Tracked
 /// files are included even if `.gitignore` matches them, or if a sparse checkout does not write them.
-///
-/// # Errors
-/// Returns an error if git does not have the commit, if git is not installed, or if neither side has a path.
 pub(crate) fn changes(
     commit: &str,
     paths: &[PathBuf],

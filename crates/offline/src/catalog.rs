@@ -120,8 +120,6 @@ pub struct KindEntry {
 }
 
 impl RulePage {
-    /// # Errors
-    /// If an example is not JSON.
     pub fn new(rule: &managed_by::Rule) -> serde_json::Result<Self> {
         let docs = rule.documentation();
         let releases = releases_with(rule);

@@ -61,9 +61,6 @@ impl<'s> Evaluator<'s> {
     }
 
     /// Decodes an object of a kind that the settings declare. Other objects are decoded with the request.
-    ///
-    /// # Errors
-    /// Fails like [`Evaluator::evaluate`].
     pub(crate) fn check(&self, request: &AdmissionRequest<'_>) -> Result<(), DecodeError> {
         resolve(request, &self.settings, |resolved| {
             resolved.malformed_object().cloned().map_or(Ok(()), Err)

@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![expect(clippy::missing_errors_doc, reason = "the error says what failed")]
+
 #[cfg(feature = "catalog")]
 pub mod catalog;
 pub mod document;

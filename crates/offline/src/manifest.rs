@@ -84,9 +84,6 @@ impl Object<'_> {
     }
 
     /// Parses the object like the library, without evaluating it.
-    ///
-    /// # Errors
-    /// Returns an error if a field has the wrong type.
     pub fn check(&self, evaluator: &Evaluator<'_>) -> Result<(), DecodeError> {
         let user = UserInfo::default();
         let request = self.request_for(Operation::Create, None, "", &user);

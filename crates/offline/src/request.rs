@@ -49,9 +49,6 @@ impl Request<'_> {
     }
 
     /// Builds the library's representation of the request and passes it to a closure.
-    ///
-    /// # Errors
-    /// Returns an error if an object or `userInfo` has a field of the wrong type.
     pub fn with_request<T>(
         &self,
         each: impl FnOnce(&AdmissionRequest<'_>) -> T,

@@ -26,9 +26,6 @@ impl<'t> SettingsText<'t> {
     /// Finds the settings in a text: the settings of each policy in Kubewarden manifests or in a PolicyServer policies file, and
     /// each document that is not a manifest. Other manifests and an empty text have none. If there are several policies, the
     /// settings of policies whose module is not of this project are returned as the second list.
-    ///
-    /// # Errors
-    /// Returns the first syntax error, with its position.
     pub fn find(text: &'t str) -> Result<(Vec<Self>, Vec<Self>), MalformedText> {
         let mut all = Vec::new();
         let mut others = Vec::new();
@@ -59,9 +56,6 @@ impl<'t> SettingsText<'t> {
     }
 
     /// Parses the settings.
-    ///
-    /// # Errors
-    /// Returns all problems.
     pub fn read(&self) -> Result<Settings<'_>, SettingsErrors> {
         Settings::from_json(self.json.as_bytes())
     }

@@ -22,8 +22,6 @@ use crate::working_tree::{self, Side, Sides};
 
 /// Evaluates the updates between two sides, without unchanged files. New objects are evaluated as creates; deleted objects
 /// are listed.
-/// # Errors
-/// Returns an error if the arguments, settings or files cannot be read, or the output cannot be written.
 pub fn run(args: &DiffArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = resolve(&args.manifests.evaluation)?;
     let selector = FileSelector::new(&args.manifests.directories)?;

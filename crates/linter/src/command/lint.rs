@@ -28,8 +28,6 @@ const BATCH: usize = 1024;
 /// Number of files that are evaluated at most before the results of the first are printed.
 const MAX_AHEAD: usize = 64;
 
-/// # Errors
-/// Returns an error if the arguments, settings or files cannot be read, or the output cannot be written.
 pub fn run(args: &LintArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let settings = resolve(&args.manifests.evaluation)?;
     let context = Context::new(&settings, &args.manifests)?;

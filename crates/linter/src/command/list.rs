@@ -12,9 +12,6 @@ use serde_json::json;
 use crate::args::ListOutput;
 
 /// Lists rules, optionally of one family or for one kind.
-///
-/// # Errors
-/// Returns an error if the kind is unknown, or the output cannot be written.
 pub fn rules(
     family: Option<&str>,
     kind: Option<&str>,
@@ -83,8 +80,6 @@ fn rules_of_kind(name: &str) -> Result<Vec<&'static str>, CliError> {
     Ok(rules.map(|rule| rule.id()).collect())
 }
 
-/// # Errors
-/// Returns an error if the output cannot be written.
 pub fn kinds(output: ListOutput) -> Result<ExitStatus, CliError> {
     let mut out = io::stdout().lock();
     if output == ListOutput::Json {

@@ -10,8 +10,6 @@ use managed_by_console::exit::{CliError, ExitStatus};
 
 use crate::args::unknown_rule;
 
-/// # Errors
-/// Returns an error if the rule is unknown, or the output cannot be written.
 pub fn explain(id: &str) -> Result<ExitStatus, CliError> {
     // Only the pods policy has this rule.
     let queue_rule = Some(queue_rule()).filter(|rule| rule.id() == id);

@@ -19,8 +19,6 @@ use crate::output;
 use crate::recording::ReplaySummary;
 use crate::result::RequestResult;
 
-/// # Errors
-/// Returns an error if the arguments, settings or files cannot be read, or the output cannot be written.
 pub fn run(args: &ReplayArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let evaluation = &args.evaluation;
     let format = evaluation.output;

@@ -25,8 +25,6 @@ use crate::output::{ResultPrinter, print_nothing_evaluated, text};
 use crate::report::{Report, ReportKind};
 use crate::result::RequestResult;
 
-/// # Errors
-/// Returns an error if the arguments, settings or files cannot be read, or the output cannot be written.
 pub fn run(args: &ReviewArgs, quiet: bool) -> Result<ExitStatus, CliError> {
     let evaluation = &args.evaluation;
     let settings = resolve(evaluation)?;

@@ -104,9 +104,6 @@ impl ResultPrinter {
 }
 
 /// Prints an error that stopped a command as a report, because an empty file is none.
-///
-/// # Errors
-/// Returns an error if the report cannot be written.
 pub fn print_fatal(kind: ReportKind, format: Output, error: &CliError) -> io::Result<()> {
     let diagnostics = match error {
         CliError::BrokenPipe => return Ok(()),

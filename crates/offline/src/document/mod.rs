@@ -112,9 +112,6 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the document, or the first duplicate key of a YAML mapping as an error.
-    ///
-    /// # Errors
-    /// Returns an error if [`Document::duplicate_fields`] is not empty.
     pub fn without_duplicate_fields(self) -> Result<Self, MalformedText> {
         let duplicate = self.duplicate_fields().first().cloned();
         duplicate.map_or(Ok(self), Err)

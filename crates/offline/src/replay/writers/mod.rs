@@ -73,9 +73,6 @@ pub struct StatusWriterLists {
 
 impl StatusWriterCollector {
     /// Creates an empty collector. `settings` is the policy's settings as JSON; they may declare custom kinds.
-    ///
-    /// # Errors
-    /// Returns all problems of the settings.
     pub fn new(settings: &str) -> Result<Self, SettingsErrors> {
         let mut kinds: Vec<_> = kinds()
             .iter()
