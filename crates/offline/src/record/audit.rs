@@ -39,12 +39,7 @@ pub struct RejectedWrite<'a> {
     pub(crate) time: Option<Cow<'a, str>>,
 }
 
-impl<'a> RejectedWrite<'a> {
-    /// Returns the object that the client sent, as JSON, if the recording contains it as a whole.
-    pub fn request_object(&self) -> Option<&'a str> {
-        self.sent.as_ref().map(|sent| sent.text)
-    }
-
+impl RejectedWrite<'_> {
     /// Returns true if the same request could succeed later: the object changed, is missing or already exists, or the API server
     /// was busy or failed. Correct controllers get these answers too.
     pub fn is_transient(&self) -> bool {
