@@ -38,7 +38,8 @@ pub(crate) struct ReportBuilder<'s> {
     transient_rejections: u64,
     /// Number of skipped writes to objects of other controllers, by controller. The name is empty if the controller is unknown.
     other_controller_writes: BTreeMap<String, u64>,
-    skipped: u64,
+    /// Number of records that could not be evaluated, such as truncated lines.
+    pub(crate) skipped: u64,
     rule_results: RuleResults,
     /// Denied and rejected writes to each written object.
     listed_writes: BTreeMap<String, DeniedWrites>,
@@ -95,7 +96,7 @@ impl<'s> ReportBuilder<'s> {
         }
         tracked.name.clone_from(&object);
         tracked.last.clone_from(write.new);
-        tracked.last_location = location.to_string();
+        tracked.last_location.clone_from(&location.position);
         tracked.rejections = 0;
         self.identities.insert(object, identity.to_owned());
         Ok(())
@@ -130,7 +131,7 @@ impl<'s> ReportBuilder<'s> {
             return Err("rejected write to an object without an earlier record".to_owned());
         };
         tracked.rejections = tracked.rejections.saturating_add(1);
-        tracked.last_location = location.to_string();
+        tracked.last_location.clone_from(&location.position);
         self.rejected_writes = self.rejected_writes.saturating_add(1);
         let rejection = Rejection {
             code: rejected.code,
@@ -211,11 +212,6 @@ impl<'s> ReportBuilder<'s> {
             listed.add(recorded_write(write, location, &denials, rejection));
         }
         Ok(Some(object))
-    }
-
-    /// Counts records that could not be evaluated, such as truncated lines.
-    pub(crate) fn add_skipped(&mut self, records: u64) {
-        self.skipped = self.skipped.saturating_add(records);
     }
 
     /// Returns true if no write was evaluated.

@@ -90,7 +90,7 @@ pub fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> 
             });
         Ok(held_back)
     })?;
-    builder.add_skipped(errors.total);
+    builder.skipped = errors.total;
     let no_writes_message = builder
         .is_empty()
         .then(|| no_writes_message(&builder, controller));
@@ -131,9 +131,9 @@ pub fn run(args: &ConformanceArgs, quiet: bool) -> Result<ExitStatus, CliError> 
 
 fn location(recording: &Recording, position: &RecordPosition) -> WriteLocation {
     let file = recording.files.get(position.source);
+    let file = file.map_or("", |file| file);
     WriteLocation {
-        source: file.map(ToString::to_string).unwrap_or_default(),
-        line: position.line,
+        position: format!("{file}:{}", position.line),
         time: position.time.clone(),
     }
 }
@@ -298,9 +298,4 @@ fn write_rejected(out: &mut impl io::Write, report: &ConformanceReport) -> io::R
         }
     }
     Ok(())
-}
-
-/// Returns the URL of a rule's page.
-fn rule_url(id: &str) -> String {
-    managed_by::rule(id).map_or_else(String::new, managed_by::Rule::page_url)
 }

@@ -233,5 +233,6 @@ fn yaml(field: &str, value: &Value) -> String {
 }
 
 fn rule_link(id: &str) -> String {
-    format!("[{id}]({})", super::rule_url(id))
+    let url = managed_by::rule(id).map_or_else(String::new, managed_by::Rule::page_url);
+    format!("[{id}]({url})")
 }

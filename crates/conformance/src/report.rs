@@ -305,7 +305,11 @@ impl ConformanceReport {
         if !self.conforms_to.is_empty() {
             let status = if parts.is_empty() { "status " } else { "" };
             let mut text = format!("{status}conforms to {}", self.conforms_to);
-            let passed: Vec<_> = self.passed_profiles().collect();
+            let passed = self.profiles.iter().filter(|profile| {
+                let missing = self.conforms_to.difference(profile.exercised_in);
+                missing.is_empty()
+            });
+            let passed: Vec<_> = passed.map(|profile| profile.profile).collect();
             if !passed.is_empty() {
                 text.extend([" (", &passed.join(", "), ")"]);
             }
@@ -315,15 +319,6 @@ impl ConformanceReport {
             return "status: no rules tested".to_owned();
         }
         parts.join(", ")
-    }
-
-    /// Returns the names of the profiles that the writes exercised completely in all releases to which the controller conforms.
-    fn passed_profiles(&self) -> impl Iterator<Item = &'static str> {
-        let conforms_to = self.conforms_to;
-        let passed = self.profiles.iter().filter(move |profile| {
-            !conforms_to.is_empty() && conforms_to.difference(profile.exercised_in).is_empty()
-        });
-        passed.map(|profile| profile.profile)
     }
 
     /// Returns true if a required profile is not exercised completely, or an object is unfinished.

@@ -61,7 +61,7 @@ impl RuleResults {
                 title: rule.documentation().title,
                 writes: 0,
                 object: object.to_owned(),
-                first_write: location.to_string(),
+                first_write: location.position.clone(),
             });
             warning.writes = warning.writes.saturating_add(1);
         }

@@ -1,7 +1,5 @@
 //! The denied and rejected writes to an object.
 
-use std::fmt;
-
 use managed_by::Finding;
 use serde_json::Value;
 
@@ -12,19 +10,10 @@ const MAX_WRITES: usize = 20;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct WriteLocation {
-    /// File name.
-    pub(crate) source: String,
-    /// Line number, from 1.
-    pub(crate) line: u64,
+    /// File name and line number, such as `watch.ndjson:17`.
+    pub(crate) position: String,
     /// Time of the write, if recorded.
     pub(crate) time: Option<String>,
-}
-
-/// Formats as `watch.ndjson:17`.
-impl fmt::Display for WriteLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source, self.line)
-    }
 }
 
 pub(super) struct WriteObjects<'v> {
@@ -98,7 +87,7 @@ pub(super) fn recorded_write(
         after: value(write.new),
     };
     RecordedWrite {
-        location: location.to_string(),
+        location: location.position.clone(),
         time: location.time.clone(),
         operation,
         rejected,
