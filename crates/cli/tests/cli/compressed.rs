@@ -17,25 +17,13 @@ fn compress(bytes: &[u8]) -> [(&'static str, Vec<u8>); 2] {
 
 #[test]
 fn compressed_recording_has_the_same_result() {
-    for (args, trace, code) in [
-        (
-            &["replay", "--kubernetes", "1.30"][..],
-            "parity/traces/child-jobs.ndjson",
-            1,
-        ),
-        (
-            &["settings", "writers"],
-            "parity/traces/audit/jobset-resume-denied.ndjson",
-            0,
-        ),
-    ] {
-        let text = fs::read(root(trace)).unwrap();
-        let plain = run(args, &text);
-        assert_eq!(plain.code, code, "{plain:?}");
-        for (name, bytes) in compress(&text) {
-            let ran = run(args, &bytes);
-            assert_eq!((ran.code, &ran.out), (code, &plain.out), "{name}");
-        }
+    let text = fs::read(root("parity/traces/child-jobs.ndjson")).unwrap();
+    let args = ["replay", "--kubernetes", "1.30"];
+    let plain = run(&args, &text);
+    assert_eq!(plain.code, 1, "{plain:?}");
+    for (name, bytes) in compress(&text) {
+        let ran = run(&args, &bytes);
+        assert_eq!((ran.code, &ran.out), (1, &plain.out), "{name}");
     }
 }
 
