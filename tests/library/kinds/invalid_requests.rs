@@ -89,21 +89,6 @@ fn invalid_requests(kind: (&Kind<'_>, &str)) -> Vec<(Value, Value)> {
     ] {
         all.push((json!({}), create(&field(value))));
     }
-    // The values that rule pages show as rejected, at this kind's own path.
-    for rule in rules() {
-        let example = rule.documentation().rejected;
-        let request: Value = serde_json::from_str(&example.full_request()).unwrap_or_default();
-        let mut settings: Value = serde_json::from_str(example.settings).unwrap_or_default();
-        if let Some(settings) = settings.as_object_mut() {
-            settings.remove("rules");
-        }
-        let value = request
-            .pointer("/object/spec/managedBy")
-            .and_then(Value::as_str);
-        if let Some(value) = value.filter(|_| request.get("oldObject").is_none()) {
-            all.push((settings, create(&field(value))));
-        }
-    }
     let reserved = json!({"reserved_value": "deny"});
     all.push((
         reserved,
