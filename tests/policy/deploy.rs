@@ -304,6 +304,7 @@ fn deployed_settings_match_the_examples() {
         let shown = &yaml(&format!("examples/settings/{cluster}.yml"))[0];
         assert_eq!(deployed, shown, "{cluster}");
     }
+    assert_accepted(&yaml("examples/settings/custom-kinds.yml")[0]);
 }
 
 /// The dashboard has the queries of the recording rules. `e2e/alerts.bats` checks the metrics and labels of the API server, and `e2e/server.bats` the ones of
