@@ -33,7 +33,6 @@ fn each_kind_belongs_to_one_project() {
             && (selector["sharesCrd"].is_null()
                 || selector["sharesCrd"] == row.unwrap()["sharesCrd"])
     };
-    let mut problems = Vec::new();
     for kind in kinds() {
         let projects = projects.as_array().unwrap().iter();
         let owners: Vec<_> = projects
@@ -43,14 +42,13 @@ fn each_kind_belongs_to_one_project() {
             })
             .map(|project| project["name"].as_str().unwrap())
             .collect();
-        if owners.len() != 1 {
-            let (name, group, versions) = (kind.name(), kind.group(), kind.versions());
-            problems.push(format!(
-                "files/projects.yaml: {group} {versions:?} {name} must belong to one project, found {owners:?}"
-            ));
-        }
+        let (name, group, versions) = (kind.name(), kind.group(), kind.versions());
+        assert_eq!(
+            owners.len(),
+            1,
+            "files/projects.yaml: {group} {versions:?} {name} must belong to one project, found {owners:?}"
+        );
     }
-    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 /// The chart ignores an unknown kind in `writesStatusOf`, so that its controllers would not be listed.
@@ -75,12 +73,10 @@ fn projects_write_the_status_of_known_kinds() {
 fn each_project_has_values() {
     let projects = chart("files/projects.yaml");
     let projects = projects.as_array().unwrap().iter();
-    let mut names: Vec<_> = projects.map(|p| p["name"].as_str().unwrap()).collect();
-    names.sort_unstable();
+    let names: BTreeSet<_> = projects.map(|p| p["name"].as_str().unwrap()).collect();
     let values = chart("values.yaml");
-    let mut listed: Vec<_> = values["projects"].as_object().unwrap().keys().collect();
-    listed.sort_unstable();
-    assert_eq!(listed, names);
+    let listed = values["projects"].as_object().unwrap().keys();
+    assert_eq!(listed.map(String::as_str).collect::<BTreeSet<_>>(), names);
 }
 
 /// Returns a template without comments of Helm and YAML. Keeps `#` inside of lines, for example in strings.
@@ -150,51 +146,41 @@ fn cel_variables_match_the_template() {
         variables.map(|variable| (*variable, rule.id()))
     });
     let variables: Vec<_> = variables.collect();
-    let mut problems = Vec::new();
     for (variable, id) in &variables {
         let body = template.split_once(&format!("    - name: {variable}\n"));
         let body = body.and_then(|(_, rest)| rest.split("\n    - name: ").next());
-        match body {
-            None => problems.push(format!("{path}: no variable {variable}, for {id}")),
-            Some(body) if !body.contains(&format!("[{{{{ $rule.{variable} }}}}]")) => {
-                problems.push(format!(
-                    "{path}: the message of {variable} must end with [{{{{ $rule.{variable} }}}}]"
-                ));
-            }
-            Some(_) => {}
-        }
+        let body = body.unwrap_or_else(|| panic!("{path}: no variable {variable}, for {id}"));
+        let end = format!("[{{{{ $rule.{variable} }}}}]");
+        assert!(
+            body.contains(&end),
+            "{path}: the message of {variable} must end with {end}"
+        );
     }
     for rest in template.split("$rule.").skip(1) {
         let end = rest.find(|c: char| !c.is_alphanumeric());
         let used = rest.split_at(end.unwrap()).0;
-        if !variables.iter().any(|(variable, _)| *variable == used) {
-            problems.push(format!(
-                "{path}: no rule has the variable {used} (Rule::with_cel)"
-            ));
-        }
+        assert!(
+            variables.iter().any(|(variable, _)| *variable == used),
+            "{path}: no rule has the variable {used} (Rule::with_cel)"
+        );
     }
-    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 /// Every account in the table is on the page, and every account on the page is in the table.
 #[test]
 fn projects_match_the_page_of_status_writers() {
     let page = fs::read_to_string(root("docs/reference/status-writers.md")).unwrap();
-    let mut on_page: Vec<_> = page
+    let on_page: BTreeSet<_> = page
         .split('`')
         .filter_map(|text| text.strip_prefix("system:serviceaccount:"))
         .filter(|account| !account.contains("NAMESPACE"))
         .map(|account| account.replace(':', "/"))
         .collect();
-    on_page.sort();
-    on_page.dedup();
     let projects = chart("files/projects.yaml");
     let projects = projects.as_array().unwrap().iter();
     let accounts =
         projects.flat_map(|project| project["accounts"].as_array().into_iter().flatten());
-    let mut in_table: Vec<_> = accounts.map(|a| a.as_str().unwrap().to_owned()).collect();
-    in_table.sort();
-    in_table.dedup();
+    let in_table: BTreeSet<_> = accounts.map(|a| a.as_str().unwrap().to_owned()).collect();
     assert_eq!(in_table, on_page);
 }
 
