@@ -75,30 +75,18 @@ fn job_controller_conforms_since_1_32() {
 /// 1.30, 1.36.0 and 1.36.1 deny writes, and rules without a matching write are untested.
 #[test]
 fn multikueue_conforms_with_untested_rules() {
-    for (stream, writes, untested, result) in [
-        (
-            "multikueue-0.14-hub",
-            45,
-            "job-status/invalid-failed-indexes",
-            "conforms to 1.31 to 1.35, 1.36.2 to 1.37 (Core, Indexed, Mirror)",
-        ),
-        (
-            "multikueue-0.18-hub",
-            349,
-            "job-status/completion-time-changed",
-            "conforms to 1.31 to 1.35, 1.36.2 to 1.37 \
-             (Core, Indexed, BackoffLimitPerIndex, SuccessPolicy, Mirror)",
-        ),
-    ] {
-        let report = report("kueue.x-k8s.io/multikueue", &recorded(stream));
-        assert_eq!(
-            report.headline(),
-            format!("status denied by 1.30, 1.36.0 to 1.36.1, {result}")
-        );
-        assert_eq!(report.writes, writes, "{stream}");
-        let rules: Vec<_> = report.untested_rules().map(|rule| rule.rule).collect();
-        assert!(rules.contains(&untested), "{stream}: {rules:?}");
-    }
+    let report = report(
+        "kueue.x-k8s.io/multikueue",
+        &recorded("multikueue-0.18-hub"),
+    );
+    assert_eq!(
+        report.headline(),
+        "status denied by 1.30, 1.36.0 to 1.36.1, conforms to 1.31 to 1.35, 1.36.2 to 1.37 \
+         (Core, Indexed, BackoffLimitPerIndex, SuccessPolicy, Mirror)"
+    );
+    assert_eq!(report.writes, 349);
+    let mut untested = report.untested_rules();
+    assert!(untested.any(|rule| rule.rule == "job-status/completion-time-changed"));
 }
 
 /// On the worker cluster the Jobs are not delegated, so the Job controller reconciles them.
