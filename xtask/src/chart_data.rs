@@ -101,18 +101,14 @@ impl From<&Rule> for RuleRow {
     fn from(rule: &Rule) -> Self {
         Self {
             id: rule.id(),
-            category: category(rule),
+            category: match rule.category() {
+                RuleCategory::Api => "api",
+                RuleCategory::ApiAndCustomKinds => "apiAndCustomKinds",
+                RuleCategory::ClusterSpecific => "clusterSpecific",
+                RuleCategory::PolicyBypass => "policyBypass",
+            },
             default: rule.default_enforcement().as_str(),
         }
-    }
-}
-
-fn category(rule: &Rule) -> &'static str {
-    match rule.category() {
-        RuleCategory::Api => "api",
-        RuleCategory::ApiAndCustomKinds => "apiAndCustomKinds",
-        RuleCategory::ClusterSpecific => "clusterSpecific",
-        RuleCategory::PolicyBypass => "policyBypass",
     }
 }
 

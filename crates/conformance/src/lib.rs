@@ -1,9 +1,6 @@
 //! `managed-by conformance`: reports on a controller: which recorded writes each release of kube-apiserver would have denied, and which rules the
 //! writes did not test.
 //!
-//! [`ReportBuilder`] collects writes as admission requests and returns a [`ConformanceReport`]: data (`serde`) and Markdown
-//! ([`ConformanceReport::markdown`]). It does no I/O and has no clock.
-//!
 //! A write *exercises* a rule if the rule applies to it and the write could have broken it. For example, a Job that finishes exercises
 //! the rules on finished Jobs. A rule without such a write is *untested*, not passed. A controller *conforms* to a release if its
 //! writes exercise every part of the required profiles, no write is denied or was rejected, and every object reached an end.
