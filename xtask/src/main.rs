@@ -124,7 +124,7 @@ fn main() -> Result<()> {
         Command::Generate => generators::write(),
         Command::Render { directory } => {
             fs::create_dir_all(&directory)?;
-            for name in rendered::names() {
+            for (name, ..) in rendered::ALL_PROJECTS {
                 let text = rendered::for_all_projects(name)?.context("helm is not on the PATH")?;
                 fs::write(directory.join(format!("{name}.yml")), text)?;
             }

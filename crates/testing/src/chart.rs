@@ -12,7 +12,7 @@ use crate::{root, yaml_documents};
 pub const CHART: &str = "charts/managed-by-policy";
 
 /// Manifests for a cluster with all projects, each with its values in `ci/` and the arguments of `helm template`.
-const ALL_PROJECTS: [(&str, &str, &str); 5] = [
+pub const ALL_PROJECTS: [(&str, &str, &str); 5] = [
     (
         "management",
         "management",
@@ -31,11 +31,6 @@ const ALL_PROJECTS: [(&str, &str, &str); 5] = [
         "--show-only templates/validating-admission-policy.yaml --set cel.enabled=true --set cel.warnings=true --set mode=protect",
     ),
 ];
-
-/// Names of the manifests for a cluster with all projects.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL_PROJECTS.iter().map(|(name, ..)| *name)
-}
 
 /// Renders a manifest for a cluster with all projects, or returns `None` like [`template`].
 pub fn for_all_projects(name: &str) -> Result<Option<String>> {

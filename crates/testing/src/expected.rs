@@ -8,7 +8,7 @@ use std::env;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -61,19 +61,11 @@ pub fn path() -> PathBuf {
 /// Reads the lines of the file in order.
 pub fn lines() -> Result<impl Iterator<Item = Result<ExpectedResult>> + Send> {
     let path = path();
-    let missing = || {
-        format!(
-            "{}: run `make target/expected.ndjson` to create it",
-            name(&path)
-        )
-    };
+    let name = path.display().to_string();
+    let missing = || format!("{name}: run `make target/expected.ndjson` to create it");
     let file = File::open(&path).with_context(missing)?;
     let lines = BufReader::new(file).lines();
-    Ok(lines.map(move |line| serde_json::from_str(&line?).with_context(|| name(&path))))
-}
-
-fn name(path: &Path) -> String {
-    path.display().to_string()
+    Ok(lines.map(move |line| serde_json::from_str(&line?).with_context(|| name.clone())))
 }
 
 /// Calls `compare` with each line, on all cores, and returns the number of compared requests and findings.
