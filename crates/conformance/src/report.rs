@@ -1,4 +1,4 @@
-//! The data of a report. Its JSON has the same names in camel case, except for `format`.
+//! The data of a report. `docs/cli.schema.json` describes the members of its JSON, which have the same names in camel case.
 
 use std::fmt;
 
@@ -10,45 +10,30 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConformanceReport {
-    /// Version of this format.
     #[serde(rename = "format")]
     pub(crate) format_version: u32,
-    /// Value of `managedBy` in the controller's objects.
     pub(crate) controller: String,
-    /// Origin of the report.
     #[serde(flatten)]
     pub(crate) provenance: Provenance,
-    /// Evaluated releases, in the order of the results of each rule.
     pub(crate) releases: ReleaseSet,
     pub(crate) objects: u64,
-    /// Number of evaluated writes, including status writes.
     pub(crate) writes: u64,
     pub(crate) status_writes: u64,
-    /// Number of writes that at least one release denies.
     pub(crate) denied_writes: u64,
-    /// Number of writes that the API server rejected, except transient rejections.
     pub(crate) rejected_writes: u64,
-    /// Number of writes that the API server rejected although the same request could succeed later, such as conflicts.
     pub(crate) transient_rejections: u64,
-    /// Number of skipped writes to objects of other controllers.
     pub(crate) other_controller_writes: u64,
-    /// Number of records that could not be evaluated. If there are any, the report has no result.
     pub(crate) skipped: u64,
-    /// Releases that deny a write.
     pub(crate) denied_by: ReleaseSet,
-    /// Releases that allow every write, and in which the writes exercised all of the required profiles. Empty if a write was
-    /// rejected, or an object is unfinished.
     pub(crate) conforms_to: ReleaseSet,
     pub(crate) profiles: Vec<ProfileResult>,
     /// Results by rule, in the order in which kube-apiserver checks the rules.
     pub(crate) rules: Vec<RuleResult>,
     /// Rules of this project that warn about status writes, which releases accept. They don't change the result.
     pub(crate) warnings: Vec<RuleWarning>,
-    /// Objects with at least one denied or rejected write.
     pub(crate) denied_objects: Vec<DeniedWrites>,
     /// Number of further objects with denied or rejected writes.
     pub(crate) omitted_objects: u64,
-    /// Number of live objects that did not reach an end.
     pub(crate) unfinished: u64,
     /// The first of these objects.
     pub(crate) unfinished_objects: Vec<UnfinishedObject>,
@@ -58,11 +43,8 @@ pub(crate) struct ConformanceReport {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileResult {
     pub(crate) profile: &'static str,
-    /// True if the controller must support the profile.
     pub(crate) is_required: bool,
-    /// Releases in which the writes exercised all of the profile.
     pub(crate) exercised_in: ReleaseSet,
-    /// Parts that no write exercised.
     pub(crate) missing: Vec<MissingPart>,
 }
 
@@ -70,11 +52,9 @@ pub(crate) struct ProfileResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MissingPart {
-    /// Id of the transition or rule.
     pub(crate) id: &'static str,
     /// Title. Backticks enclose code.
     pub(crate) title: &'static str,
-    /// Releases without a write that exercises the part.
     pub(crate) releases: ReleaseSet,
 }
 
@@ -85,7 +65,6 @@ pub(crate) struct UnfinishedObject {
     /// Object name, such as `Job.batch team-a/pi`.
     pub(crate) object: String,
     pub(crate) problem: OutcomeProblem,
-    /// Location of the last write to the object.
     pub(crate) last_write: String,
 }
 
@@ -115,11 +94,8 @@ impl fmt::Display for OutcomeProblem {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Provenance {
-    /// Version of this project that evaluated the writes.
     pub(crate) version: &'static str,
-    /// Time of the report in RFC 3339.
     pub(crate) generated_at: String,
-    /// File names of the recordings.
     pub(crate) recordings: Vec<String>,
 }
 
@@ -130,7 +106,6 @@ pub(crate) struct RuleResult {
     pub(crate) title: &'static str,
     /// True for kube-apiserver's rules, false for this project's rules for custom resources.
     pub(crate) is_upstream: bool,
-    /// Results, one per release.
     pub(crate) results: Vec<RuleCounts>,
 }
 
@@ -139,11 +114,8 @@ pub(crate) struct RuleResult {
 pub(crate) struct RuleWarning {
     pub(crate) rule: &'static str,
     pub(crate) title: &'static str,
-    /// Number of accepted status writes with a warning.
     pub(crate) writes: u64,
-    /// Name of the object in the first of these writes.
     pub(crate) object: String,
-    /// Location of the first of these writes.
     pub(crate) first_write: String,
 }
 
@@ -152,9 +124,7 @@ pub(crate) struct RuleWarning {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RuleCounts {
     pub(crate) outcome: ConformanceOutcome,
-    /// Number of writes that exercised the rule.
     pub(crate) exercised: u64,
-    /// Number of writes that the rule denies.
     pub(crate) denied: u64,
 }
 
@@ -179,7 +149,6 @@ pub(crate) enum ConformanceOutcome {
 pub(crate) struct DeniedWrites {
     /// Object name, such as `Job.batch team-a/pi`.
     pub(crate) object: String,
-    /// Writes in recorded order.
     pub(crate) writes: Vec<RecordedWrite>,
     pub(crate) omitted_writes: u64,
 }
@@ -187,17 +156,12 @@ pub(crate) struct DeniedWrites {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecordedWrite {
-    /// Location in the recording, such as `watch.ndjson:17`.
     pub(crate) location: String,
-    /// Time of the write, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
-    /// Type of write: `created`, `updated` or `status updated`.
     pub(crate) operation: &'static str,
-    /// Response of the API server, if it rejected the write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rejected: Option<Rejection>,
-    /// Number of further writes that were rejected in the same way.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) repeated: u64,
     /// Denials; empty if every release allows the write, which the API server rejected.
@@ -218,9 +182,7 @@ pub(crate) struct Rejection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FieldChange {
-    /// Name of the field: `status` or `spec`.
     pub(crate) field: &'static str,
-    /// Value before the write; `null` for a missing field.
     pub(crate) before: Value,
     pub(crate) after: Value,
 }
@@ -230,7 +192,6 @@ pub(crate) struct FieldChange {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Denial {
     pub(crate) rule: &'static str,
-    /// Releases that deny the write.
     pub(crate) releases: ReleaseSet,
     /// Error message of the newest of these releases.
     pub(crate) message: String,
