@@ -58,10 +58,12 @@ pub fn split_target(target: &str) -> (&str, BTreeMap<String, String>) {
 }
 
 impl StubCluster {
-    /// Creates a cluster without objects.
-    pub fn new(now: DateTime<Utc>) -> Self {
-        Self {
-            now,
+    /// Returns a recorded management cluster with Kueue 0.19.2, `JobSet` 0.12.0 and Kubernetes 1.36.3, 15 minutes after the creation of
+    /// the workloads (`no-requests`: with Kueue 0.18.4, its times moved). Their controllers have just renewed their Leases.
+    pub fn recorded() -> Self {
+        let recorded: Value = serde_json::from_str(include_str!("cluster.json")).unwrap();
+        let mut cluster = Self {
+            now: recorded["now"].as_str().unwrap().parse().unwrap(),
             objects: BTreeMap::new(),
             without_namespace: [
                 "multikueueclusters",
@@ -72,14 +74,7 @@ impl StubCluster {
             .into(),
             faults: BTreeMap::new(),
             page: 3,
-        }
-    }
-
-    /// Returns a recorded management cluster with Kueue 0.19.2, `JobSet` 0.12.0 and Kubernetes 1.36.3, 15 minutes after the creation of
-    /// the workloads (`no-requests`: with Kueue 0.18.4, its times moved). Their controllers have just renewed their Leases.
-    pub fn recorded() -> Self {
-        let recorded: Value = serde_json::from_str(include_str!("cluster.json")).unwrap();
-        let mut cluster = Self::new(recorded["now"].as_str().unwrap().parse().unwrap());
+        };
         for (name, list) in recorded.as_object().unwrap() {
             let version = match &**name {
                 "now" => continue,

@@ -15,33 +15,25 @@ use crate::{Policy, module};
 /// Annotation that contains the README.
 const USAGE: &str = "io.kubewarden.policy.usage";
 
-/// Metadata of a policy. Unknown keys are errors, because Kubewarden would silently ignore misspelled ones.
+/// Metadata of a policy, as Kubewarden documents them. Unknown keys are errors, because Kubewarden would silently ignore misspelled ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metadata {
     /// Protocol version, set by [`annotate`] from the module's response.
     #[serde(default)]
     pub protocol_version: Option<String>,
-    /// Requests that the policy reviews.
     pub rules: Vec<WebhookRule>,
-    /// Title, author, source and so on.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
-    /// True if the policy can change objects.
     pub mutating: bool,
-    /// True if the audit scanner evaluates the policy.
     pub background_audit: bool,
-    /// Resources that the policy can look up.
     #[serde(default)]
     pub context_aware_resources: Vec<Resource>,
-    /// Host capabilities that the policy can call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_capabilities: Vec<String>,
-    /// Execution mode, `kubewarden-wapc`.
     pub execution_mode: String,
     /// Policy type, `kubernetes`.
     pub policy_type: String,
-    /// Oldest supported Kubewarden version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_kubewarden_version: Option<String>,
 }
@@ -53,7 +45,6 @@ pub struct WebhookRule {
     pub api_versions: Vec<String>,
     /// Plural names, with subresources such as `jobs/status`.
     pub resources: Vec<String>,
-    /// CREATE, UPDATE, DELETE, CONNECT.
     pub operations: Vec<String>,
 }
 
