@@ -60,16 +60,16 @@ const HELM_LINES: [&str; 4] = [
     "app.kubernetes.io/instance: ",
 ];
 
-/// Renders all files, or returns `None` if Helm is not on the PATH.
-pub(crate) fn generated() -> Result<Option<Vec<Generated>>> {
+/// Renders all files from the chart on disk. Without Helm, skips them, or fails in CI.
+pub(crate) fn generated() -> Result<Vec<Generated>> {
     let mut files = Vec::new();
     for (path, values, arguments) in FILES {
         let Some(text) = chart::template(values, arguments)? else {
-            return Ok(None);
+            break;
         };
         files.push(Generated::new(path, strip_helm_metadata(&text)));
     }
-    Ok(Some(files))
+    Ok(files)
 }
 
 /// Removes what only Helm needs, and adds a header.

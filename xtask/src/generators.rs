@@ -1,7 +1,5 @@
 //! The generators that `make generate` runs.
 
-use std::io::{self, Write as _};
-
 use anyhow::Result;
 
 use crate::generated::{self, Generated};
@@ -13,7 +11,7 @@ use crate::{
 /// Generates and writes all files. The manifests are rendered last, because Helm reads other generated files of the chart.
 pub(crate) fn write() -> Result<()> {
     generated::write(from_code()?)?;
-    generated::write(from_chart()?)
+    generated::write(deploy::generated()?)
 }
 
 /// Generates the files that need no Helm. New generators are added here.
@@ -33,15 +31,6 @@ fn from_code() -> Result<Vec<Generated>> {
     Ok(generators.concat())
 }
 
-/// Renders the manifests from the chart on disk. Without Helm, skips them, or fails in CI.
-fn from_chart() -> Result<Vec<Generated>> {
-    let rendered = deploy::generated()?;
-    if rendered.is_none() {
-        writeln!(io::stderr(), "skipped: the manifests in deploy/")?;
-    }
-    Ok(rendered.unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -49,10 +38,10 @@ mod tests {
     use expect_test::expect_file;
     use managed_by_testing::root;
 
-    use super::{Generated, deploy, from_chart, from_code};
+    use super::{Generated, deploy, from_code};
 
     fn all() -> Vec<Generated> {
-        [from_code().unwrap(), from_chart().unwrap()].concat()
+        [from_code().unwrap(), deploy::generated().unwrap()].concat()
     }
 
     #[test]
