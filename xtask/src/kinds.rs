@@ -8,8 +8,12 @@ use managed_by_testing::read;
 
 use crate::generated::{Generated, replace_between_marks};
 
+const PAGE: &str = "docs/reference/kinds.md";
+
 pub(crate) fn generated() -> Result<Vec<Generated>> {
-    Ok(vec![Generated::new("docs/reference/kinds.md", page()?)])
+    let page = replace_between_marks(&read(PAGE)?, "table", &table()?)?;
+    let page = replace_between_marks(&page, "kinds", &sections()?)?;
+    Ok(vec![Generated::new(PAGE, page)])
 }
 
 fn code(names: &[&str]) -> String {
@@ -107,14 +111,6 @@ fn sections() -> Result<String> {
                 long_lines.push((line, names));
             }
         }
-    }
-    Ok(text)
-}
-
-fn page() -> Result<String> {
-    let mut text = read("docs/reference/kinds.md")?;
-    for (mark, made) in [("table", table()?), ("kinds", sections()?)] {
-        text = replace_between_marks(&text, mark, &made)?;
     }
     Ok(text)
 }
