@@ -208,8 +208,6 @@ mod tests {
             let text = event.to_string();
             for document in [
                 json!([event, {"a": event}]),
-                json!({"records": [{"properties": {"log": text}}, {"properties": {"log": format!("{text}\n")}}]}),
-                json!({"logEvents": [{"message": text}, {"message": text}]}),
                 json!({"data": {"result": [{"values": [["1", text], ["2", format!("2026-10-01T08:00:10Z stdout F {text}")]]}]}}),
                 // Vector or fluent-bit, inside a message of Elasticsearch.
                 json!({"_source": {"message": json!({"log": text, "other": event}).to_string()}}),

@@ -246,14 +246,6 @@ mod tests {
             ),
             ("TIME EVENT\nTIME EVENT\n", "EVENT\nEVENT\n"),
             (
-                "master-0 EVENT\nip-10-0-131-190.us-east-2.compute.internal EVENT\n",
-                "EVENT\nEVENT\n",
-            ),
-            (
-                "[pod/kube-apiserver-a/kube-apiserver] EVENT\n[pod/kube-apiserver-b/kube-apiserver] EVENT\n",
-                "EVENT\nEVENT\n",
-            ),
-            (
                 "ip-10-0-131-190.us-east-2.compute.internal EVENT\nEVENT",
                 "EVENT\nEVENT\n",
             ),
