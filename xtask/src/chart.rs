@@ -2,7 +2,6 @@
 //!
 //! Helm checks values against it, so that invalid settings never reach PolicyServer. The schema of `projects` comes from
 //! `files/projects.yaml`, and the schema of other values is written by hand in the file.
-//! `make generate` also renders `deploy/` from the chart, if Helm is installed.
 
 use std::mem;
 

@@ -1,6 +1,4 @@
 //! Writes `target/expected.ndjson`: the library's responses to examples, vectors, recordings and generated requests.
-//!
-//! The differential tests of all entry points compare their responses with this file.
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -1,7 +1,4 @@
-//! Shared code of tests and tools.
-//!
-//! It reads the examples ([`examples`]), runs the library ([`library`]), reads recorded responses ([`expected`]) and runs built modules in
-//! a wasm engine ([`Policy`]). `xtask` generates files from the same code as the tests that check them.
+//! Shared code of tests and tools. `xtask` generates files from the same code as the tests that check them.
 
 #![expect(clippy::missing_errors_doc, reason = "the error says what failed")]
 
