@@ -58,7 +58,14 @@ impl Write {
         let source = match (request.method(), name) {
             (&Method::POST, None) => ResultSource::Create,
             (&Method::PUT, Some(_)) => ResultSource::Replace,
-            (&Method::PATCH, Some(_)) => ResultSource::from_patch_type(request),
+            (&Method::PATCH, Some(_)) => {
+                let content_type = request.headers().get(CONTENT_TYPE);
+                match content_type.map(HeaderValue::as_bytes) {
+                    Some(b"application/merge-patch+json") => ResultSource::Merge,
+                    Some(b"application/json-patch+json") => ResultSource::JsonPatch,
+                    _ => ResultSource::ServerComputed,
+                }
+            }
             _ => return None,
         };
         let stored_path =
@@ -95,17 +102,6 @@ impl Write {
             }
             (ResultSource::Merge | ResultSource::JsonPatch, None)
             | (ResultSource::ServerComputed, _) => None,
-        }
-    }
-}
-
-impl ResultSource {
-    fn from_patch_type<B>(request: &Request<B>) -> Self {
-        let content_type = request.headers().get(CONTENT_TYPE);
-        match content_type.map(HeaderValue::as_bytes) {
-            Some(b"application/merge-patch+json") => Self::Merge,
-            Some(b"application/json-patch+json") => Self::JsonPatch,
-            _ => Self::ServerComputed,
         }
     }
 }

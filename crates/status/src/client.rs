@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use std::{env, fmt, fs};
 
 use chrono::{DateTime, Utc};
-use http::header::{CONTENT_TYPE, DATE, HeaderMap};
+use http::header::{CONTENT_TYPE, DATE};
 use http::uri::PathAndQuery;
 use http::{Request, Uri, request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -242,7 +242,9 @@ impl Client {
         let request = request.map_err(|e| other(e.to_string()))?;
         let response = self.inner.send(request).await;
         let response = response.map_err(|e| other(message(&e)))?;
-        self.note_time(response.headers());
+        let time = response.headers().get(DATE);
+        let time = time.and_then(|date| DateTime::parse_from_rfc2822(date.to_str().ok()?).ok());
+        self.time.set(time.map(|time| time.to_utc()));
         let code = response.status();
         let body = Limited::new(response.into_body(), MAX_RESPONSE);
         let body = match body.collect().await {
@@ -264,12 +266,6 @@ impl Client {
                 None => other(code.to_string()),
             },
         })
-    }
-
-    fn note_time(&self, headers: &HeaderMap) {
-        let time = headers.get(DATE).and_then(|date| date.to_str().ok());
-        let time = time.and_then(|time| DateTime::parse_from_rfc2822(time).ok());
-        self.time.set(time.map(|time| time.to_utc()));
     }
 
     /// Lists a resource with selectors, and calls a function with each page and its items. After an error, the pages may lack objects.
