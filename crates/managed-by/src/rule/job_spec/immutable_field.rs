@@ -104,7 +104,6 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
     };
     if manifests.is_old_stored {
         manifests.ignore_generated_selector();
-        manifests.ignore_generated_labels();
         if manifests.is_stored_from_applied() {
             manifests.is_old_stored = false;
             manifests.old = manifests.applied.clone();
@@ -243,30 +242,21 @@ impl Manifests {
 
     /// Ignores the selector of the stored object if kube-apiserver generated it.
     fn ignore_generated_selector(&mut self) {
-        let selects = |spec: &Value| spec.get("selector").is_some();
-        let is_manual = |spec: &Value| spec.get("manualSelector").is_some_and(|is| *is != false);
-        let is_generated = |selector: &Value| {
-            let labels = selector.get("matchLabels").and_then(Value::as_object);
-            let mut keys = labels.into_iter().flat_map(Map::keys);
-            selector.get("matchExpressions").is_none()
-                && keys.all(|key| GENERATED_LABELS.contains(&&**key))
-        };
-        if ![&self.applied, &self.new].into_iter().any(selects)
-            && ![&self.old, &self.new].into_iter().any(is_manual)
-            && self.old.get("selector").is_some_and(is_generated)
+        let labels = self.old.pointer("/selector/matchLabels");
+        let mut keys = labels
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys);
+        let is_generated = keys.all(|key| GENERATED_LABELS.contains(&&**key))
+            && self.old.pointer("/selector/matchExpressions").is_none()
+            && self.old.get("manualSelector") != Some(&true.into());
+        if is_generated
+            && self.new.get("selector").is_none()
+            && self.applied.get("selector").is_none()
             && let Some(old) = self.old.as_object_mut()
         {
             old.remove("selector");
             old.remove("manualSelector");
-        }
-    }
-
-    /// Ignores the labels that kube-apiserver generated in the stored object, and that the new manifest lacks.
-    fn ignore_generated_labels(&mut self) {
-        let new = self.new.pointer("/template/metadata/labels");
-        let has = |key: &String| new.is_some_and(|labels| labels.get(key).is_some());
-        if let Some(Value::Object(labels)) = self.old.pointer_mut("/template/metadata/labels") {
-            labels.retain(|key, _| !GENERATED_LABELS.contains(&&**key) || has(key));
         }
     }
 
@@ -514,7 +504,14 @@ impl Manifests {
 
     /// Compares an entry of a map.
     fn entry(&mut self, of: &str, path: &str, key: &str, [old, new]: [Option<&Value>; 2]) -> bool {
-        if is_same(old, new) {
+        // Only in `is_stored_from_applied`, neither is anything applied nor is the old one stored.
+        let is_generated = GENERATED_LABELS.contains(&key)
+            && if self.is_old_stored {
+                new.is_none()
+            } else {
+                self.applied.is_null() && old.is_none()
+            };
+        if is_generated || is_same(old, new) {
             return false;
         }
         let is_null = |value: Option<&Value>| value.is_some_and(Value::is_null);
