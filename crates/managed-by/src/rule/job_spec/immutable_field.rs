@@ -505,7 +505,8 @@ impl Manifests {
     /// Compares an entry of a map.
     fn entry(&mut self, of: &str, path: &str, key: &str, [old, new]: [Option<&Value>; 2]) -> bool {
         // Only in `is_stored_from_applied`, neither is anything applied nor is the old one stored.
-        let is_generated = GENERATED_LABELS.contains(&key)
+        let is_generated = path.starts_with(TEMPLATE)
+            && GENERATED_LABELS.contains(&key)
             && if self.is_old_stored {
                 new.is_none()
             } else {
