@@ -3,6 +3,7 @@ load lib
 
 DELEGATED='managedBy: kueue.x-k8s.io/multikueue, suspend: true'
 TYPO='managedBy: kubernetes.io/job-controler, suspend: true'
+NOW=$(date --utc +%FT%TZ)
 
 setup_file() {
   require_programs helm etcd kube-apiserver policy-server kubectl jq openssl curl python3
@@ -60,6 +61,21 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
   as_ana delete job old
 }
 
+@test "delete: allowed in every state" {
+  deleted() { # NAME STATUS [SPEC]
+    job "$1" "${3:-}" | as_ana create -f -
+    [ -z "$2" ] || update_status admin "$1" "$2"
+    as_ana delete job "$1"
+  }
+  condition() { echo "{type: $1, status: \"True\", lastProbeTime: \"$NOW\", lastTransitionTime: \"$NOW\"}"; }
+  deleted deleted-new ''
+  deleted deleted-delegated '' "$DELEGATED"
+  deleted deleted-suspended "conditions: [$(condition Suspended)]" 'suspend: true'
+  deleted deleted-active "startTime: \"$NOW\", active: 1, ready: 1"
+  deleted deleted-complete "startTime: \"$NOW\", completionTime: \"$NOW\", succeeded: 1, conditions: [$(condition SuccessCriteriaMet), $(condition Complete)]"
+  deleted deleted-failed "startTime: \"$NOW\", failed: 1, conditions: [$(condition FailureTarget), $(condition Failed)]"
+}
+
 @test "break-glass: allowed, with a warning and an audit annotation" {
   run kubectl create --as=example-break-glass -n team-example -f - <<<"$(job exempt)"
   [ "$status" -eq 0 ]
@@ -83,6 +99,23 @@ pytorchjob() { workload kubeflow.org/v1 PyTorchJob "$@"; }
 }
 
 # kubectl writes the status like an external controller.
+@test "external controller: a Job that completes" {
+  job good 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
+  criteria="{type: SuccessCriteriaMet, status: \"True\"}"
+  assert_no_warning update_status "$KUEUE" good "startTime: \"$NOW\", active: 1, ready: 0"
+  assert_no_warning update_status "$KUEUE" good 'ready: 1'
+  assert_no_warning update_status "$KUEUE" good "active: 0, ready: 0, succeeded: 1, conditions: [$criteria]"
+  assert_no_warning update_status "$KUEUE" good "completionTime: \"$NOW\", conditions: [$criteria, {type: Complete, status: \"True\"}]"
+}
+
+@test "external controller: a Job that fails" {
+  job failing 'managedBy: kueue.x-k8s.io/multikueue' | as_ana create -f -
+  target="{type: FailureTarget, status: \"True\"}"
+  assert_no_warning update_status "$KUEUE" failing "startTime: \"$NOW\", active: 1"
+  assert_no_warning update_status "$KUEUE" failing "active: 0, failed: 1, conditions: [$target]"
+  assert_no_warning update_status "$KUEUE" failing "conditions: [$target, {type: Failed, status: \"True\"}]"
+}
+
 @test "external controller: an AppWrapper, whose outcome is final" {
   appwrapper good 'managedBy: kueue.x-k8s.io/multikueue, components: []' | as_ana create -f -
   for phase in Suspended Resuming Running Succeeded; do assert_no_warning update_status "$KUEUE" appwrapper/good "phase: $phase"; done
