@@ -93,6 +93,7 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
             spec.clone()
         },
         is_old_stored: is_stored(&old),
+        is_new_stored: false,
         // Without a release, the oldest one decides whether a field is known.
         oldest: context
             .settings
@@ -104,10 +105,11 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
     };
     if manifests.is_old_stored {
         manifests.ignore_generated_selector();
-        if manifests.is_stored_from_applied() {
-            manifests.is_old_stored = false;
-            manifests.old = manifests.applied.clone();
-        }
+    }
+    manifests.check_mutable_fields();
+    if manifests.is_old_stored && manifests.is_stored_from_applied() {
+        manifests.is_old_stored = false;
+        manifests.old = manifests.applied.clone();
     }
     manifests.check_completions();
     manifests.check_selector();
@@ -137,7 +139,6 @@ pub(crate) fn compare(context: &Context<'_>, texts: ManifestTexts<'_>) -> Compar
     let limit = limit.map_or(BadValue::Pointer(None), BadValue::Int64);
     manifests.check("backoffLimitPerIndex", "spec.backoffLimitPerIndex", limit);
     manifests.check("successPolicy", "spec.successPolicy", BadValue::Omitted);
-    manifests.check_mutable_fields();
     manifests.found
 }
 
@@ -146,6 +147,8 @@ struct Manifests {
     /// True if the old manifest is a stored object with all defaults. A field that the new manifest omits then keeps its value, unless it
     /// was applied before.
     is_old_stored: bool,
+    /// True in [`Self::is_stored_from_applied`].
+    is_new_stored: bool,
     /// Release that must know a field.
     oldest: Release,
     old: Value,
@@ -264,6 +267,7 @@ impl Manifests {
     fn is_stored_from_applied(&self) -> bool {
         let mut stored = Self {
             is_old_stored: false,
+            is_new_stored: true,
             oldest: self.oldest,
             old: self.applied.clone(),
             new: self.old.clone(),
@@ -504,14 +508,9 @@ impl Manifests {
 
     /// Compares an entry of a map.
     fn entry(&mut self, of: &str, path: &str, key: &str, [old, new]: [Option<&Value>; 2]) -> bool {
-        // Only in `is_stored_from_applied`, neither is anything applied nor is the old one stored.
         let is_generated = path.starts_with(TEMPLATE)
             && GENERATED_LABELS.contains(&key)
-            && if self.is_old_stored {
-                new.is_none()
-            } else {
-                self.applied.is_null() && old.is_none()
-            };
+            && (self.is_old_stored && new.is_none() || self.is_new_stored && old.is_none());
         if is_generated || is_same(old, new) {
             return false;
         }
